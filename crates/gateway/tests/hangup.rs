@@ -1,5 +1,6 @@
-//! SIGHUP reads the file. The signal reaches every watch of a process, so this
-//! test has a process of its own.
+//! SIGHUP reloads the file.
+//!
+//! A binary of its own because the signal reaches every watcher in the process.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use majordomo_gateway::config::ConfigWatch;
 
 #[tokio::test]
-async fn a_hangup_reads_the_file_though_it_is_the_same() {
+async fn sighup_reloads_an_unchanged_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.toml");
     std::fs::write(&path, "[aliases]\na = \"demo/text\"\n").unwrap();

@@ -1,30 +1,30 @@
-//! The dialects in which the catalogue wants a client to leave: three streams,
-//! and one answer that is wanted whole.
+//! The requests during which clients disconnect: three streamed dialects and one
+//! buffered.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::stage::{CLIENT_KEY, PROMPT, post};
 
-/// Who asks.
+/// A kind of client request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Asker {
     Chat,
     Messages,
     Responses,
-    /// Chat without a stream.
+    /// Chat, buffered.
     Whole,
 }
 
 impl Asker {
     pub(crate) const ALL: [Self; 4] = [Self::Chat, Self::Messages, Self::Responses, Self::Whole];
 
-    /// A question in words.
+    /// A text request.
     pub(crate) fn question(self, model: &str) -> String {
         self.ask(model, "")
     }
 
-    /// A question about a picture.
+    /// A request with an image.
     pub(crate) fn about(self, model: &str, picture: &[u8]) -> String {
         let data = STANDARD.encode(picture);
         let image = match self {
@@ -68,7 +68,7 @@ impl Asker {
     }
 }
 
-/// A picture of noise, which no packing makes smaller.
+/// An incompressible image of noise.
 pub(crate) fn picture(side: u32) -> Vec<u8> {
     let mut state = 1_u32;
     let pixels = (0..side * side * 3).map(|_| {

@@ -1,11 +1,11 @@
-//! Whom a failure is blamed on: what one client caused must not harm another.
+//! Failure attribution: a failure caused by one client must not affect another.
 
 use majordomo_testkit::{ClosedPort, Script, Upstream};
 
 use crate::stage::{CLIENT_KEY, Client, Stage, ask, case, logged, post, provider, statuses};
 
 const OTHER_KEY: &str = "CANARY-other-key";
-/// What the first client wrote, and its upstream repeats.
+/// Sent by the first client and echoed by its upstream.
 const SECRET: &str = "hunter2-is-my-password";
 const GOOD: &str = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}"#;
 
@@ -15,7 +15,7 @@ fn keys() -> String {
     )
 }
 
-/// A question of the second client.
+/// A request of the second client.
 fn other_asks(model: &str) -> String {
     let body = format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"hi"}}]}}"#);
     let headers = format!("connection: close\r\nauthorization: Bearer {OTHER_KEY}\r\n");
@@ -37,7 +37,7 @@ fn repeats(status: u16, code: &str) -> Script {
     )
 }
 
-/// Sends the operator's listener a request with these lines.
+/// Sends a request to the operator listener.
 async fn tell(stage: &Stage, line: &str, headers: &str) -> String {
     let mut client = Client::connect(stage.operator).await;
     let host = stage.operator;
@@ -49,7 +49,7 @@ async fn tell(stage: &Stage, line: &str, headers: &str) -> String {
 }
 
 #[test]
-fn what_an_upstream_said_to_one_client_reaches_no_other_and_no_page() {
+fn an_upstream_error_for_one_client_reaches_no_other_client_or_page() {
     for (status, code, other) in [
         (401, "invalid_api_key", "up/b"),
         (403, "account_deactivated", "up/b"),
@@ -81,7 +81,7 @@ fn what_an_upstream_said_to_one_client_reaches_no_other_and_no_page() {
 }
 
 #[test]
-fn a_moderated_input_of_one_client_closes_no_model_to_another() {
+fn moderated_input_of_one_client_benches_no_model_for_another() {
     case(async {
         let moderated = r#"{"error":{"code":403,"message":"Your chosen model requires moderation and your input was flagged","metadata":{"reasons":["violence"],"flagged_input":"invalid_api_key"}}}"#;
         let upstream = Upstream::start([
@@ -99,7 +99,7 @@ fn a_moderated_input_of_one_client_closes_no_model_to_another() {
 }
 
 #[test]
-fn five_good_requests_after_a_poisonous_one_are_all_served() {
+fn five_good_requests_after_a_poison_request_are_all_served() {
     case(async {
         let slow = Script::new()
             .read_request()
@@ -128,7 +128,7 @@ fn five_good_requests_after_a_poisonous_one_are_all_served() {
     });
 }
 
-/// All of them at once.
+/// Sends all concurrently.
 async fn futures<const N: usize>(work: [impl Future<Output = String>; N]) -> Vec<String> {
     let mut work: Vec<_> = work.into_iter().map(Box::pin).collect();
     let mut done: Vec<Option<String>> = vec![None; N];
@@ -150,7 +150,7 @@ async fn futures<const N: usize>(work: [impl Future<Output = String>; N]) -> Vec
 }
 
 #[test]
-fn a_corrected_key_is_used_at_once_and_an_unchanged_one_stays_benched() {
+fn a_corrected_key_is_used_immediately_and_an_unchanged_one_stays_benched() {
     case(async {
         let upstream = Upstream::start([answers(401, "{}"), answers(200, GOOD)]).await;
         let config = provider(&upstream);
@@ -224,7 +224,7 @@ fn an_operator_releases_a_target_and_its_credential() {
     });
 }
 
-/// A provider where nobody listens.
+/// A provider at a closed port.
 fn dead(port: &ClosedPort) -> String {
     let address = port.address();
     format!("[providers.dead]\nkind = \"openai\"\nbase_url = \"http://{address}\"\n")

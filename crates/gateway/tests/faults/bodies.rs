@@ -1,4 +1,4 @@
-//! Bodies that are JSON and yet no request (C-09, C-19, C-28).
+//! Bodies that are JSON but not a valid request.
 
 use majordomo_testkit::{Script, Upstream};
 
@@ -12,7 +12,7 @@ const FRONTS: [&str; 5] = [
     "/api/chat",
 ];
 
-/// A good question for each front, without its closing brace.
+/// A valid request for each front, without its closing brace.
 fn begun(path: &str) -> String {
     let message = r#"[{"role":"user","content":"hi"}]"#;
     match path {
@@ -42,7 +42,7 @@ async fn status(stage: &Stage, path: &str, body: &[u8]) -> (u16, String) {
 }
 
 #[test]
-fn c09_json_that_is_too_deep_is_refused_in_every_dialect() {
+fn deeply_nested_json_is_rejected_in_every_dialect() {
     case(async {
         let stage = Stage::start("").await;
         for path in FRONTS {
@@ -58,7 +58,7 @@ fn c09_json_that_is_too_deep_is_refused_in_every_dialect() {
 }
 
 #[test]
-fn c09_json_that_is_long_costs_no_more_than_its_length() {
+fn wide_or_long_json_is_processed_in_linear_time() {
     case(async {
         let stage = Stage::start("").await;
         let keys: String = (0..1_000_000).map(|n| format!("\"k{n}\":1,")).collect();
@@ -82,7 +82,7 @@ fn c09_json_that_is_long_costs_no_more_than_its_length() {
 }
 
 #[test]
-fn c09_a_field_that_is_judged_may_not_stand_there_twice() {
+fn a_duplicate_inspected_field_is_rejected() {
     case(async {
         let stage = Stage::start("").await;
         for path in FRONTS {
@@ -102,7 +102,7 @@ fn c09_a_field_that_is_judged_may_not_stand_there_twice() {
 }
 
 #[test]
-fn c19_text_that_is_no_text_is_refused() {
+fn invalid_utf8_nul_and_bom_are_rejected() {
     case(async {
         let stage = Stage::start("").await;
         for path in FRONTS {
@@ -121,7 +121,7 @@ fn c19_text_that_is_no_text_is_refused() {
 }
 
 #[test]
-fn c19_half_an_emoji_is_served_since_javascript_cuts_texts_that_way() {
+fn a_lone_surrogate_is_served_because_javascript_truncates_that_way() {
     case(async {
         let stage = Stage::start("").await;
         for path in FRONTS {
@@ -134,7 +134,7 @@ fn c19_half_an_emoji_is_served_since_javascript_cuts_texts_that_way() {
 }
 
 #[test]
-fn c19_text_that_only_looks_odd_reaches_its_target_as_it_is() {
+fn unusual_but_valid_text_reaches_the_target_unchanged() {
     let odd = "\u{2028}\u{202e}עברית\u{200b}\u{1f468}\u{200d}\u{1f469}";
     for path in FRONTS {
         case(async {
@@ -156,7 +156,7 @@ fn c19_text_that_only_looks_odd_reaches_its_target_as_it_is() {
 }
 
 #[test]
-fn c28_a_request_that_makes_no_sense_is_refused_by_the_name_of_the_field() {
+fn an_invalid_field_is_named_in_the_400() {
     case(async {
         let stage = Stage::start("").await;
         let chat = "/v1/chat/completions";
@@ -181,7 +181,7 @@ fn c28_a_request_that_makes_no_sense_is_refused_by_the_name_of_the_field() {
 }
 
 #[test]
-fn c28_a_request_that_is_only_large_is_served() {
+fn a_valid_request_that_is_merely_large_is_served() {
     case(async {
         let stage = Stage::start("").await;
         let message = r#"{"role":"user","content":"hi"},"#.repeat(10_000);
@@ -209,11 +209,11 @@ fn c28_a_request_that_is_only_large_is_served() {
 }
 
 #[test]
-fn what_a_bad_request_holds_is_told_to_its_client_and_not_logged() {
+fn the_content_of_a_bad_request_is_returned_to_its_client_and_not_logged() {
     case(async {
         let stage = Stage::start("").await;
         for path in FRONTS {
-            // The value stands where another type is expected, or an unknown name.
+            // The value is of the wrong type, or an unknown name.
             for field in ["messages", "contents", "input", "role", "type"] {
                 let body = format!(
                     r#"{{"model":"demo/text","{field}":"{PROMPT}","messages":[{{"role":"{PROMPT}"}}]}}"#

@@ -1,4 +1,4 @@
-//! Pages in a browser on the same machine, and programs that are none.
+//! Browser pages on the same machine, as opposed to native clients.
 
 use bytes::Bytes;
 use http::Request;
@@ -23,7 +23,7 @@ pub(crate) fn request(line: &str, headers: &str, body: &str) -> String {
     )
 }
 
-/// Every kind of path: of each dialect, of none, with and without a body.
+/// Paths of each dialect and of none, with and without a body.
 const PATHS: [(&str, &str); 10] = [
     ("GET /v1/models", ""),
     ("GET /v1/models/demo/text", ""),
@@ -38,7 +38,7 @@ const PATHS: [(&str, &str); 10] = [
 ];
 
 #[test]
-fn s10_a_site_that_leads_its_name_to_a_keyless_gateway_is_served_nothing() {
+fn dns_rebinding_against_a_keyless_gateway_is_rejected() {
     case(async {
         let stage = Stage::start("").await;
         let port = stage.address.port();
@@ -68,7 +68,7 @@ fn s10_a_site_that_leads_its_name_to_a_keyless_gateway_is_served_nothing() {
 }
 
 #[test]
-fn every_name_of_this_machine_is_served_without_a_key() {
+fn every_loopback_name_is_served_without_a_key() {
     case(async {
         let stage = Stage::start("").await;
         let port = stage.address.port();
@@ -99,7 +99,7 @@ fn every_name_of_this_machine_is_served_without_a_key() {
 }
 
 #[test]
-fn a_path_that_is_a_whole_address_is_judged_by_the_name_in_it() {
+fn an_absolute_form_uri_is_checked_by_its_host() {
     case(async {
         let stage = Stage::start("").await;
         for (named, host, status) in [
@@ -119,7 +119,7 @@ fn a_path_that_is_a_whole_address_is_judged_by_the_name_in_it() {
 }
 
 #[test]
-fn over_http2_the_authority_is_the_host() {
+fn over_http2_the_authority_is_checked_as_the_host() {
     case(async {
         let stage = Stage::start("").await;
         let stream = TcpStream::connect(stage.address).await.expect("it listens");
@@ -154,7 +154,7 @@ fn a_page_of_another_site_may_not_use_a_keyless_gateway() {
         for from in [
             "origin: https://evil.example\r\n",
             "origin: https://evil.example\r\nsec-fetch-site: cross-site\r\n",
-            // a form or a fetch that needs no preflight
+            // A form or a fetch that needs no preflight.
             "origin: https://evil.example\r\ncontent-type: text/plain\r\n",
             "origin: null\r\n",
             "origin: http://localhost:3000\r\nsec-fetch-site: same-site\r\n",
@@ -179,7 +179,7 @@ fn a_page_of_another_site_may_not_use_a_keyless_gateway() {
 }
 
 #[test]
-fn a_refused_page_is_told_so_in_its_clients_dialect() {
+fn a_page_is_refused_in_its_clients_dialect() {
     case(async {
         let stage = Stage::start("").await;
         let from = "host: localhost\r\norigin: https://evil.example\r\n";
@@ -204,7 +204,7 @@ fn a_refused_page_is_told_so_in_its_clients_dialect() {
 }
 
 #[test]
-fn a_refused_body_is_not_waited_for() {
+fn the_body_of_a_refused_request_is_not_awaited() {
     case(async {
         let stage = Stage::start("").await;
         let mut client = stage.connect().await;
@@ -218,7 +218,7 @@ fn a_refused_body_is_not_waited_for() {
 }
 
 #[test]
-fn a_page_of_the_gateways_own_and_desktop_apps_are_served() {
+fn same_origin_pages_and_desktop_apps_are_served() {
     case(async {
         let stage = Stage::start("").await;
         let port = stage.address.port();
@@ -241,7 +241,7 @@ fn a_page_of_the_gateways_own_and_desktop_apps_are_served() {
 }
 
 #[test]
-fn with_keys_any_name_is_served_and_a_page_needs_the_key() {
+fn with_keys_any_host_is_served_and_a_page_needs_the_key() {
     case(async {
         let stage = Stage::start(&keyed("")).await;
         for (key, status) in [(CLIENT_KEY, 200), ("wrong", 401)] {
@@ -264,7 +264,7 @@ fn with_keys_any_name_is_served_and_a_page_needs_the_key() {
 }
 
 #[test]
-fn probes_are_answered_under_any_name_and_say_nothing_more() {
+fn health_checks_respond_under_any_host_and_reveal_nothing_else() {
     case(async {
         let stage = Stage::start("").await;
         for path in ["/healthz", "/readyz"] {
@@ -283,9 +283,9 @@ fn probes_are_answered_under_any_name_and_say_nothing_more() {
     });
 }
 
-/// The heads of real clients, each as it was sent.
+/// Recorded request heads of real clients.
 #[test]
-fn no_real_client_is_taken_for_a_page() {
+fn no_recorded_client_is_mistaken_for_a_page() {
     let Some(folder) = majordomo_testkit::data("MAJORDOMO_CLIENT_REQUESTS") else {
         return;
     };
@@ -314,7 +314,7 @@ fn no_real_client_is_taken_for_a_page() {
                 .map(|(name, value)| format!("{name}: {value}\r\n"))
                 .collect();
             let line = format!("{} {}", text(&capture["method"]), text(&capture["path"]));
-            // Without a body nobody is asked; the boundary comes before that.
+            // Without a body no target is called; the boundary check comes first.
             let answer = stage.raw(request(&line, &headers, "")).await;
             let [status] = statuses(&answer)[..] else {
                 panic!("{line}: {answer}");

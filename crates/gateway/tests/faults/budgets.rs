@@ -1,4 +1,4 @@
-//! More than the gateway has room for.
+//! Requests beyond the gateway's concurrency and byte budgets.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn impatient() -> Limits {
 }
 
 #[test]
-fn a_request_beyond_the_limit_is_told_to_come_back_and_may() {
+fn a_request_beyond_the_limit_gets_a_503_and_succeeds_later() {
     case(async {
         let upstream = standing_still(1).await;
         let config = format!("[server]\nmax_requests = 1\n{}", provider(&upstream));
@@ -35,7 +35,7 @@ fn a_request_beyond_the_limit_is_told_to_come_back_and_may() {
         assert_eq!(statuses(&second), [503], "{second}");
         assert_eq!(header(&second, "retry-after"), Some("1"), "{second}");
         assert!(second.contains(r#""type":"error""#), "{second}");
-        // Who only looks is not kept out.
+        // Health checks need no permit.
         let alive = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
         assert_eq!(statuses(&stage.raw(alive).await), [200]);
         drop(first);
@@ -51,7 +51,7 @@ fn announcing(bytes: u64) -> String {
 }
 
 #[test]
-fn uploads_that_announce_the_whole_budget_and_send_little_keep_nobody_out() {
+fn uploads_that_declare_the_whole_budget_but_send_little_block_no_one() {
     case(async {
         let config = "[server]\nmax_body = \"1MiB\"\nmax_bytes_in_flight = \"4MiB\"\n";
         let stage = Stage::with(config, impatient()).await;
@@ -72,7 +72,7 @@ fn uploads_that_announce_the_whole_budget_and_send_little_keep_nobody_out() {
 }
 
 #[test]
-fn a_slow_upload_holds_no_seat() {
+fn a_slow_upload_holds_no_permit() {
     case(async {
         let stage = Stage::with("[server]\nmax_requests = 1\n", impatient()).await;
         let mut upload = stage.connect().await;
@@ -87,7 +87,7 @@ fn a_slow_upload_holds_no_seat() {
 }
 
 #[test]
-fn bytes_that_have_come_are_counted_and_more_is_refused() {
+fn received_bytes_count_against_the_budget() {
     case(async {
         let config = "[server]\nmax_body = \"1MiB\"\nmax_bytes_in_flight = \"1MiB\"\n";
         let stage = Stage::with(config, impatient()).await;
@@ -99,7 +99,7 @@ fn bytes_that_have_come_are_counted_and_more_is_refused() {
         let refused = async {
             loop {
                 let answer = stage.raw(&large).await;
-                // Until all of the first has come, the second may be the whole one.
+                // Until all of the first has arrived, the second may fit.
                 match *statuses(&answer) {
                     [503] => return answer,
                     [400] => tokio::time::sleep(Duration::from_millis(2)).await,
@@ -109,7 +109,7 @@ fn bytes_that_have_come_are_counted_and_more_is_refused() {
         };
         let refused = timeout(FOREVER, refused).await.expect("it is counted");
         assert_eq!(header(&refused, "retry-after"), Some("1"), "{refused}");
-        // A small one still fits beside it.
+        // A small one still fits.
         let small = stage.raw(ask("demo/text", false)).await;
         assert_eq!(statuses(&small), [200], "{small}");
         stage.holds(first).await;
@@ -117,7 +117,7 @@ fn bytes_that_have_come_are_counted_and_more_is_refused() {
 }
 
 #[test]
-fn a_body_that_keeps_the_pace_for_ever_is_given_up() {
+fn a_body_at_the_minimum_rate_still_hits_the_total_timeout() {
     case(async {
         let config = "[server]\nbody_timeout = \"200ms\"\n";
         let stage = Stage::with(config, impatient()).await;
@@ -147,9 +147,9 @@ fn ask_as(key: &str) -> String {
     post("/v1/chat/completions", &headers, body)
 }
 
-/// Two seats; eight clients of one key ask again as soon as they are answered.
+/// Two permits; eight clients of one key send the next request as soon as one ends.
 #[test]
-fn a_crowd_of_one_key_keeps_another_key_neither_out_nor_waiting() {
+fn a_crowd_of_one_key_neither_blocks_nor_delays_another_key() {
     case(async {
         let script = Script::new()
             .read_request()
@@ -187,7 +187,7 @@ fn a_crowd_of_one_key_keeps_another_key_neither_out_nor_waiting() {
 }
 
 #[test]
-fn a_whole_answer_is_charged_to_the_budget_of_its_request() {
+fn a_buffered_response_counts_against_its_requests_budget() {
     case(async {
         let large = WHOLE.replace("word", &"word ".repeat(300_000));
         let script = Script::new()
@@ -201,7 +201,7 @@ fn a_whole_answer_is_charged_to_the_budget_of_its_request() {
                 provider(&upstream)
             );
             let stage = Stage::with(&config, impatient()).await;
-            // Twice: what an answer held is given back.
+            // Twice: the budget of the first response is released.
             for _ in 0..2 {
                 let answer = stage.raw(ask("up/m", false)).await;
                 assert_eq!(statuses(&answer), [status], "{budget}");

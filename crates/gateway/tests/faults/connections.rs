@@ -1,4 +1,4 @@
-//! Connections that are slow, silent, idle or too many (C-01 to C-06).
+//! Connections that are slow, silent, idle or too many.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn limits(set: impl FnOnce(&mut Limits)) -> Limits {
 }
 
 #[test]
-fn c01_a_silent_connection_is_closed() {
+fn a_silent_connection_is_closed() {
     case(async {
         let stage = Stage::with("", limits(|l| l.first_byte = SHORT)).await;
         assert_eq!(stage.raw("").await, "");
@@ -25,7 +25,7 @@ fn c01_a_silent_connection_is_closed() {
 }
 
 #[test]
-fn c02_a_head_that_is_never_complete_is_closed() {
+fn an_incomplete_request_head_times_out() {
     case(async {
         let stage = Stage::with("", limits(|l| l.header = SHORT)).await;
         assert_eq!(stage.raw("GET /healthz HTTP/1.1\r\nho").await, "");
@@ -34,7 +34,7 @@ fn c02_a_head_that_is_never_complete_is_closed() {
 }
 
 #[test]
-fn c03_a_body_that_comes_too_slowly_is_given_up() {
+fn a_body_below_the_minimum_rate_gets_a_408() {
     case(async {
         let stage = Stage::with("", limits(|l| l.body_window = SHORT)).await;
         let head =
@@ -47,7 +47,7 @@ fn c03_a_body_that_comes_too_slowly_is_given_up() {
 }
 
 #[test]
-fn c05_a_reader_that_stops_is_cut_off_together_with_its_upstream() {
+fn a_client_that_stops_reading_is_disconnected_with_its_upstream() {
     case(async {
         let length = EVENT.len();
         let chunk = format!("{length:x}\r\n{EVENT}\r\n").repeat(100);
@@ -57,7 +57,7 @@ fn c05_a_reader_that_stops_is_cut_off_together_with_its_upstream() {
         let mut client = stage.connect().await;
         client.send(ask("up/m", true)).await;
         client.until("word").await;
-        // The client holds its socket, and reads no more.
+        // The client keeps its socket open and stops reading.
         upstream.closed(0, FOREVER).await;
         stage
             .look_until("/metrics", "majordomo_open_streams 0")
@@ -67,7 +67,7 @@ fn c05_a_reader_that_stops_is_cut_off_together_with_its_upstream() {
 }
 
 #[test]
-fn c06_an_idle_connection_is_closed() {
+fn an_idle_keep_alive_connection_is_closed() {
     case(async {
         let stage = Stage::with("", limits(|l| l.idle = SHORT)).await;
         let answer = stage
@@ -80,7 +80,7 @@ fn c06_an_idle_connection_is_closed() {
 }
 
 #[test]
-fn c06_connections_beyond_the_limit_wait_until_another_ends() {
+fn connections_beyond_the_limit_wait_until_another_closes() {
     case(async {
         let stage = Stage::with("", limits(|l| l.connections = 1)).await;
         let request = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
@@ -99,13 +99,12 @@ fn c06_connections_beyond_the_limit_wait_until_another_ends() {
     });
 }
 
-/// The most that the kernel keeps in one direction of a connection: what the
-/// sender may hold, and what the receiver may.
+/// Upper bound on the kernel's send and receive buffers of one connection.
 #[cfg(target_os = "linux")]
-fn kernel_keeps() -> usize {
+fn kernel_buffers() -> usize {
     let most = |name: &str| {
         let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
-        let text = text.expect("the kernel tells its limits");
+        let text = text.expect("a readable sysctl");
         let last = text.split_whitespace().last().map(str::to_owned);
         last.and_then(|n| n.parse::<usize>().ok())
             .expect("a number")
@@ -115,7 +114,7 @@ fn kernel_keeps() -> usize {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn c04_a_fast_stream_waits_for_its_slow_reader() {
+fn a_slow_reader_applies_backpressure_to_the_upstream() {
     case(async {
         let chunk = format!("{:x}\r\n{EVENT}\r\n", EVENT.len()).repeat(100);
         let script = Script::new().read_request().stream_head().flood(chunk);
@@ -124,17 +123,17 @@ fn c04_a_fast_stream_waits_for_its_slow_reader() {
         let mut client = stage.connect().await;
         client.send(ask("up/m", true)).await;
         client.until("word").await;
-        // Two connections of kernel buffers, and what the gateway holds itself.
-        let bound = 2 * kernel_keeps() + 64 * 1024;
+        // Kernel buffers of two connections, plus the gateway's own.
+        let bound = 2 * kernel_buffers() + 64 * 1024;
         let sent = || upstream.connections()[0].bytes_sent;
         let mut before = 0;
-        // Nobody reads: what was sent before is all that fits.
+        // Wait until nothing more fits.
         while before != sent() {
             before = sent();
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
         assert!(before <= bound, "{before} bytes are more than {bound}");
-        // A reader that goes on gets the rest.
+        // Reading again lets the upstream continue.
         let mut space = vec![0; 1 << 20];
         let going_on = async {
             while sent() == before {

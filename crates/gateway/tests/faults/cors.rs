@@ -1,4 +1,4 @@
-//! Pages of sites that `origins` allows, and what their browsers are told.
+//! CORS for the sites in `origins`.
 
 use crate::browsers::{ASK, keyed, request};
 use crate::stage::{CLIENT_KEY, Stage, case, header, statuses};
@@ -9,7 +9,7 @@ const STREAM: &str =
     r#"{"model":"demo/text","stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
 
 #[test]
-fn an_allowed_site_may_ask_and_read_answers_errors_and_streams() {
+fn an_allowed_origin_can_read_responses_errors_and_streams() {
     for (config, key) in [
         (ORIGINS.to_owned(), String::new()),
         (keyed(ORIGINS), format!("x-api-key: {CLIENT_KEY}\r\n")),
@@ -42,7 +42,7 @@ fn an_allowed_site_may_ask_and_read_answers_errors_and_streams() {
                     }
                 }
             }
-            // Another site gains nothing by that, and caches keep the two apart.
+            // Another site gains nothing, and caches keep the two apart.
             let headers = format!("host: localhost\r\norigin: https://evil.example\r\n{key}");
             let answer = stage.raw(request("GET /v1/models", &headers, "")).await;
             let expected = if key.is_empty() { 403 } else { 200 };
@@ -57,7 +57,7 @@ fn an_allowed_site_may_ask_and_read_answers_errors_and_streams() {
     }
 }
 
-/// The question of a browser before it sends.
+/// A browser's preflight request.
 fn preflight(path: &str, host: &str, origin: &str) -> String {
     let headers = format!(
         "host: {host}\r\norigin: {origin}\r\naccess-control-request-method: POST\r\n\
@@ -68,7 +68,7 @@ fn preflight(path: &str, host: &str, origin: &str) -> String {
 }
 
 #[test]
-fn s52_only_an_allowed_site_is_let_in_by_a_preflight() {
+fn only_an_allowed_origin_passes_a_preflight() {
     for config in [ORIGINS.to_owned(), keyed(ORIGINS), String::new(), keyed("")] {
         case(async {
             let stage = Stage::start(&config).await;

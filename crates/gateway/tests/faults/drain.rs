@@ -1,4 +1,4 @@
-//! The end of a gateway (P-01, P-02).
+//! Graceful shutdown.
 
 use majordomo_testkit::{Script, Upstream};
 use tokio::net::TcpStream;
@@ -10,7 +10,7 @@ fn config(drain: &str, upstream: &Upstream) -> String {
 }
 
 #[test]
-fn p01_streams_may_end_after_the_gateway_was_told_to_stop() {
+fn open_streams_complete_during_shutdown() {
     case(async {
         let finish = EVENT.replace("\"finish_reason\":null", "\"finish_reason\":\"stop\"");
         let script = Script::new()
@@ -36,7 +36,7 @@ fn p01_streams_may_end_after_the_gateway_was_told_to_stop() {
 }
 
 #[test]
-fn p02_a_stream_that_never_ends_is_told_why_it_is_cut() {
+fn a_stream_cut_by_shutdown_ends_with_an_error_event() {
     case(async {
         let upstream = standing_still(1).await;
         let mut stage = Stage::start(&config("100ms", &upstream)).await;
@@ -58,7 +58,7 @@ fn p02_a_stream_that_never_ends_is_told_why_it_is_cut() {
 }
 
 #[test]
-fn p02_a_request_without_an_answer_is_told_that_the_gateway_stops() {
+fn a_request_pending_at_shutdown_gets_a_503() {
     case(async {
         let upstream = Upstream::start([Script::new().read_request().stall()]).await;
         let mut stage = Stage::start(&config("100ms", &upstream)).await;
@@ -75,7 +75,7 @@ fn p02_a_request_without_an_answer_is_told_that_the_gateway_stops() {
 }
 
 #[test]
-fn a_gateway_that_drains_is_not_ready() {
+fn a_draining_gateway_is_not_ready() {
     case(async {
         let upstream = standing_still(1).await;
         let mut stage = Stage::start(&config("30s", &upstream)).await;

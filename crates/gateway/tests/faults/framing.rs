@@ -1,4 +1,4 @@
-//! Bodies whose length is a lie, a riddle or too much (C-07 to C-16).
+//! Body framing: wrong, ambiguous and excessive lengths (RFC 9112, section 6).
 
 use majordomo_testkit::{Script, Upstream};
 use tokio::io::AsyncWriteExt;
@@ -8,10 +8,10 @@ use crate::stage::{CLIENT_KEY, Stage, ask, case, header, post, provider, statuse
 const SMALL: &str = "[server]\nmax_body = \"1KiB\"\n";
 
 #[test]
-fn c07_a_body_beyond_the_limit_is_refused_as_soon_as_that_is_known() {
+fn an_oversized_body_is_rejected_as_soon_as_its_size_is_known() {
     case(async {
         let stage = Stage::start(SMALL).await;
-        // Nothing of the body is sent: the announcement is enough.
+        // No body is sent: the declared length is enough.
         let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n";
         let declared = stage
             .raw(format!("{head}content-length: 1025\r\n\r\n"))
@@ -31,7 +31,7 @@ fn c07_a_body_beyond_the_limit_is_refused_as_soon_as_that_is_known() {
 }
 
 #[test]
-fn c08_an_encoded_body_is_refused() {
+fn a_compressed_body_is_rejected() {
     case(async {
         let stage = Stage::start("").await;
         for encoding in ["gzip", "br", "zstd"] {
@@ -44,7 +44,7 @@ fn c08_an_encoded_body_is_refused() {
 }
 
 #[test]
-fn c10_to_c12_a_body_with_two_lengths_is_refused_and_nothing_behind_it_is_served() {
+fn ambiguous_body_lengths_are_rejected_and_nothing_behind_them_is_served() {
     case(async {
         let stage = Stage::start("").await;
         let smuggled = "0\r\n\r\nGET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
@@ -79,7 +79,7 @@ fn c10_to_c12_a_body_with_two_lengths_is_refused_and_nothing_behind_it_is_served
 }
 
 #[test]
-fn c13_a_body_that_ends_early_asks_nobody() {
+fn a_truncated_body_calls_no_upstream() {
     case(async {
         let upstream = Upstream::start([Script::new()]).await;
         let stage = Stage::start(&provider(&upstream)).await;
@@ -97,7 +97,7 @@ fn c13_a_body_that_ends_early_asks_nobody() {
 }
 
 #[test]
-fn c14_what_follows_a_body_is_a_request_of_its_own_with_a_key_of_its_own() {
+fn bytes_after_a_body_are_a_separate_request_that_needs_its_own_key() {
     case(async {
         let stage =
             Stage::start(&format!("[[keys]]\nname = \"a\"\nkey = \"{CLIENT_KEY}\"\n")).await;
@@ -111,7 +111,7 @@ fn c14_what_follows_a_body_is_a_request_of_its_own_with_a_key_of_its_own() {
 }
 
 #[test]
-fn c15_pipelined_requests_are_answered_in_order_and_each_head_is_looked_at() {
+fn pipelined_requests_are_served_in_order_and_each_head_is_checked() {
     case(async {
         let stage = Stage::start("").await;
         let get = |path: &str, more: &str| {
@@ -127,7 +127,7 @@ fn c15_pipelined_requests_are_answered_in_order_and_each_head_is_looked_at() {
 }
 
 #[test]
-fn c16_chunks_that_cannot_be_are_refused() {
+fn malformed_chunks_are_rejected() {
     case(async {
         let stage = Stage::start("").await;
         let extension = format!("5;{}\r\nhello\r\n0\r\n\r\n", "x".repeat(40_000));
@@ -147,7 +147,7 @@ fn c16_chunks_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn c21_nobody_is_asked_to_continue_with_what_will_be_refused() {
+fn no_100_continue_is_sent_for_a_request_that_will_be_rejected() {
     case(async {
         let keys = format!("{SMALL}[[keys]]\nname = \"a\"\nkey = \"{CLIENT_KEY}\"\n");
         let stage = Stage::start(&keys).await;
@@ -169,7 +169,7 @@ fn c21_nobody_is_asked_to_continue_with_what_will_be_refused() {
 }
 
 #[test]
-fn every_request_has_exactly_one_line_in_the_log() {
+fn every_request_has_exactly_one_log_line() {
     case(async {
         let stage = Stage::start(SMALL).await;
         let refused = post("/v1/messages", "connection: close\r\n", "{}");

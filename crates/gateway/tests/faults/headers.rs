@@ -1,4 +1,4 @@
-//! What passes between client and upstream, and what does not (S-12 to S-14, S-32).
+//! Headers, keys and addresses that must not cross the gateway.
 
 use majordomo_testkit::{Script, Upstream};
 
@@ -17,7 +17,7 @@ fn ask(headers: &str, more: &str, stream: bool) -> String {
 }
 
 #[test]
-fn s12_a_key_that_an_upstream_repeats_is_taken_out() {
+fn an_upstream_key_echoed_by_the_upstream_is_redacted() {
     for status in [400, 401, 403, 404, 429, 500, 503] {
         case(async {
             let head = format!(
@@ -37,14 +37,14 @@ fn s12_a_key_that_an_upstream_repeats_is_taken_out() {
                 let answer = stage.raw(ask("", "", stream)).await;
                 assert!(!answer.starts_with("HTTP/1.1 200"), "{answer}");
             }
-            // Whether the key is anywhere is looked at after every case.
+            // The check after every case searches for the key.
             stage.holds(upstream).await;
         });
     }
 }
 
 #[test]
-fn s13_an_upstreams_headers_stay_with_the_gateway() {
+fn upstream_response_headers_are_not_forwarded() {
     let stream = format!("{:x}\r\n{EVENT}\r\n", EVENT.len());
     let done = EVENT.replace("\"finish_reason\":null", "\"finish_reason\":\"stop\"");
     let end = format!("{done}data: [DONE]\n\n");
@@ -83,7 +83,7 @@ fn s13_an_upstreams_headers_stay_with_the_gateway() {
 }
 
 #[test]
-fn s14_a_clients_headers_stay_with_the_gateway() {
+fn client_request_headers_are_not_forwarded() {
     case(async {
         let script = Script::new()
             .read_request()
@@ -123,7 +123,7 @@ fn s14_a_clients_headers_stay_with_the_gateway() {
 }
 
 #[test]
-fn s32_nothing_in_a_request_says_where_it_goes() {
+fn a_request_cannot_choose_its_upstream_address() {
     case(async {
         let script = Script::new()
             .read_request()

@@ -57,7 +57,7 @@ fn requests_share_a_connection_and_an_idle_one_is_closed() {
 }
 
 #[test]
-fn a_stream_that_the_gateway_cuts_is_told_why() {
+fn a_stream_cut_by_the_gateway_carries_the_reason() {
     case(async {
         let upstream = standing_still(1).await;
         let config = format!("[server]\ndrain = \"100ms\"\n{}", provider(&upstream));

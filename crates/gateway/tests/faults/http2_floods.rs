@@ -1,5 +1,4 @@
-//! Frames of HTTP/2 that are meant to hurt (C-30 to C-34), and answers that
-//! nobody takes.
+//! HTTP/2 frame floods, and responses that are never read.
 
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use tokio::time::timeout;
 use crate::stage::{CLIENT_KEY, Client, EVENT, FOREVER, Stage, case, provider, standing_still};
 
 const PATH: &str = "/v1/chat/completions";
-/// The code of a stream that was not looked at.
+/// Error code of a stream that was not processed (RFC 9113, section 7).
 const REFUSED_STREAM: u32 = 7;
 
 async fn connect(stage: &Stage, settings: &[u8]) -> Client {
@@ -32,12 +31,12 @@ fn question(stream: u32, model: &str) -> Vec<u8> {
     [post(stream), data.to_vec()].concat()
 }
 
-/// The ids that a client gives its streams.
+/// Client-initiated stream ids.
 fn streams(count: u32) -> impl Iterator<Item = u32> {
     (0..count).map(|n| 2 * n + 1)
 }
 
-/// The next frame: its type, its stream, and what it holds.
+/// The next frame: type, stream and payload.
 async fn next(client: &mut Client) -> Option<(u8, u32, Vec<u8>)> {
     let mut head = [0; 9];
     client.stream.read_exact(&mut head).await.ok()?;
@@ -48,21 +47,21 @@ async fn next(client: &mut Client) -> Option<(u8, u32, Vec<u8>)> {
     Some((head[3], stream, payload))
 }
 
-/// Sends it all, reading along as honest clients do, until the gateway closes.
+/// Sends the flood while reading, until the gateway closes.
 async fn closed_after(client: &mut Client, flood: &[u8]) {
     let (mut reading, mut writing) = client.stream.split();
     let mut answer = Vec::new();
     let ended = async {
         let write = tokio::io::AsyncWriteExt::write_all(&mut writing, flood);
         let read = reading.read_to_end(&mut answer);
-        // Whoever writes learns of the end by an error, whoever reads by silence.
+        // The close is an error to the writer and an end to the reader.
         let _ = tokio::join!(write, read);
     };
     timeout(FOREVER, ended).await.expect("it is closed");
 }
 
 #[test]
-fn c30_streams_that_are_reset_at_once_end_their_connection() {
+fn a_rapid_reset_flood_closes_the_connection() {
     case(async {
         let stage = Stage::start("").await;
         let mut client = connect(&stage, &frames::settings()).await;
@@ -75,7 +74,7 @@ fn c30_streams_that_are_reset_at_once_end_their_connection() {
 }
 
 #[test]
-fn c31_streams_that_make_the_gateway_reset_them_end_their_connection() {
+fn a_made_you_reset_flood_closes_the_connection() {
     let zero = |id| frames::window_update(id, 0).to_vec();
     let after_the_end = |id| frames::data(id, b"more", false).to_vec();
     for (ends, mistake) in [
@@ -98,12 +97,12 @@ fn c31_streams_that_make_the_gateway_reset_them_end_their_connection() {
 }
 
 #[test]
-fn c32_a_head_without_an_end_ends_its_connection() {
+fn a_continuation_flood_closes_the_connection() {
     case(async {
         let stage = Stage::start("").await;
         let mut client = connect(&stage, &frames::settings()).await;
         let mut flood = frames::frame(frames::HEADERS, 0, 1, &[0x83, 0x86]).to_vec();
-        // A header of a kilobyte in each, sixteen megabytes in all.
+        // One header of 1 KiB per frame, 16 MiB in all.
         let mut header = vec![0x00, 0x01, b'a', 0x7f, 0x81, 0x07];
         header.extend([b'x'; 1_024]);
         for _ in 0..16 * 1_024 {
@@ -115,12 +114,12 @@ fn c32_a_head_without_an_end_ends_its_connection() {
 }
 
 #[test]
-fn c32_a_short_head_that_unpacks_to_megabytes_is_refused() {
+fn an_hpack_bomb_is_rejected() {
     case(async {
         let stage = Stage::start("").await;
         let mut client = connect(&stage, &frames::settings()).await;
         let mut block = frames::post_block(PATH, CLIENT_KEY);
-        // Remembered once (4,000 letters), and named two thousand times.
+        // Indexed once (4,000 bytes), referenced 2,000 times.
         block.extend([0x40, 0x01, b'a', 0x7f, 0xa1, 0x1e]);
         block.extend([b'x'; 4_000]);
         block.extend([0xbe; 2_000]);
@@ -135,7 +134,7 @@ fn c32_a_short_head_that_unpacks_to_megabytes_is_refused() {
             loop {
                 match next(&mut client).await {
                     Some((frames::GOAWAY | frames::RST_STREAM, ..)) | None => return,
-                    // An answer is one, too, if it is the right one (":status 431").
+                    // A response is a rejection if its status is 431.
                     Some((frames::HEADERS, 1, head)) => {
                         let text = String::from_utf8_lossy(&head).into_owned();
                         return assert!(text.contains("431"), "{head:02x?}");
@@ -150,7 +149,7 @@ fn c32_a_short_head_that_unpacks_to_megabytes_is_refused() {
 }
 
 #[test]
-fn c33_frames_that_carry_nothing_end_their_connection() {
+fn a_flood_of_empty_data_frames_closes_the_connection() {
     case(async {
         let stage = Stage::start("").await;
         let mut client = connect(&stage, &frames::settings()).await;
@@ -165,7 +164,7 @@ fn c33_frames_that_carry_nothing_end_their_connection() {
 }
 
 #[test]
-fn c33_a_flood_that_is_answered_and_never_read_ends_with_the_stall_timer() {
+fn a_ping_or_settings_flood_that_is_never_read_hits_the_write_stall_timeout() {
     let ping = frames::frame(frames::PING, 0, 0, &[0; 8]);
     for flood in [ping, frames::settings()] {
         case(async {
@@ -185,7 +184,7 @@ fn c33_a_flood_that_is_answered_and_never_read_ends_with_the_stall_timer() {
 }
 
 #[test]
-fn c34_the_stream_beyond_the_hundredth_is_refused() {
+fn the_101st_concurrent_stream_is_refused() {
     case(async {
         let upstream = Upstream::start([Script::new().read_request().stall()]).await;
         let stage = Stage::start(&provider(&upstream)).await;
@@ -216,7 +215,7 @@ fn impatient() -> Limits {
 }
 
 #[test]
-fn c05_a_stream_whose_window_never_opens_is_reset_and_its_neighbours_go_on() {
+fn a_stream_whose_window_never_opens_is_reset_alone() {
     case(async {
         let chunk = format!("{:x}\r\n{EVENT}\r\n", EVENT.len());
         let upstream = Upstream::start([
@@ -240,7 +239,7 @@ fn c05_a_stream_whose_window_never_opens_is_reset_and_its_neighbours_go_on() {
 }
 
 #[test]
-fn c05_a_connection_of_http2_that_is_never_read_is_cut_off() {
+fn an_http2_connection_that_is_never_read_is_closed() {
     case(async {
         let chunk = format!("{:x}\r\n{EVENT}\r\n", EVENT.len()).repeat(100);
         let upstream =
@@ -255,7 +254,7 @@ fn c05_a_connection_of_http2_that_is_never_read_is_cut_off() {
 }
 
 #[test]
-fn a_stream_that_waits_for_its_model_is_not_taken_for_a_stalled_one() {
+fn a_stream_waiting_for_its_model_does_not_count_as_stalled() {
     case(async {
         let upstream = standing_still(1).await;
         let stage = Stage::with(&provider(&upstream), impatient()).await;

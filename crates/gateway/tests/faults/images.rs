@@ -1,4 +1,4 @@
-//! Pictures that are too many, broken, or elsewhere (M-24, M-26, S-20).
+//! Images that are too many, undecodable, or remote.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use majordomo_testkit::{Script, Upstream};
 use crate::asker::{Asker, picture};
 use crate::stage::{FOREVER, Stage, ask, case, header, post, provider, statuses};
 
-/// An upstream that takes the question and never answers.
+/// An upstream that reads the request and never responds.
 async fn mute() -> Upstream {
     Upstream::start([Script::new().read_request().stall()]).await
 }
 
 #[test]
-fn m24_pictures_beyond_the_budget_wait_and_are_told_to_come_back() {
+fn images_beyond_the_byte_budget_wait_and_then_get_a_503() {
     case(async {
         let upstream = mute().await;
         let config = format!(
@@ -24,7 +24,7 @@ fn m24_pictures_beyond_the_budget_wait_and_are_told_to_come_back() {
         let mut limits = Limits::default();
         limits.queue_wait = Duration::from_millis(50);
         let stage = Stage::with(&config, limits).await;
-        // Three of them have room; they stand still.
+        // Three fit into the budget and stay open.
         let request = Asker::Whole.about("up/m", &picture(1_100));
         assert!(
             (4 << 20..6 << 20).contains(&request.len()),
@@ -42,7 +42,7 @@ fn m24_pictures_beyond_the_budget_wait_and_are_told_to_come_back() {
             let answer = stage.raw(&request).await;
             assert_eq!(statuses(&answer), [503], "{answer}");
             assert_eq!(header(&answer, "retry-after"), Some("1"), "{answer}");
-            // Words have room.
+            // Text requests fit.
             assert_eq!(statuses(&stage.raw(ask("demo/text", false)).await), [200]);
         }
         assert_eq!(upstream.requests().len(), 3);
@@ -50,17 +50,17 @@ fn m24_pictures_beyond_the_budget_wait_and_are_told_to_come_back() {
     });
 }
 
-/// A picture that says of itself that it is 60,000 pixels high and wide.
+/// An image whose header declares 60,000 by 60,000 pixels.
 fn bomb() -> Vec<u8> {
     let mut data = picture(8);
-    // The sizes stand behind the signature and the head of the first chunk.
+    // The dimensions follow the signature and the IHDR chunk header.
     data[16..20].copy_from_slice(&60_000_u32.to_be_bytes());
     data[20..24].copy_from_slice(&60_000_u32.to_be_bytes());
     data
 }
 
 #[test]
-fn m26_a_picture_that_cannot_be_opened_is_its_clients_and_costs_nobody_else() {
+fn an_undecodable_image_is_a_400_and_benches_no_target() {
     let whole = picture(200);
     let mut flipped = whole.clone();
     let middle = flipped.len() / 2;
@@ -81,7 +81,6 @@ fn m26_a_picture_that_cannot_be_opened_is_its_clients_and_costs_nobody_else() {
                 );
                 let stage = Stage::start(&config).await;
                 let answer = stage.raw(asker.about("up/m", broken)).await;
-                // The catalogue says 422; the product says 400 where no target can.
                 assert_eq!(statuses(&answer), [400], "{answer}");
                 assert!(answer.contains("image 1: "), "{answer}");
                 for word in ["zune", "png::", "panicked", "src/", "0x"] {
@@ -97,7 +96,7 @@ fn m26_a_picture_that_cannot_be_opened_is_its_clients_and_costs_nobody_else() {
 }
 
 #[test]
-fn s20_a_picture_elsewhere_is_passed_on_or_refused_and_never_fetched() {
+fn a_remote_image_is_forwarded_or_rejected_but_never_fetched() {
     case(async {
         let (host, ollama, openai) = (mute().await, mute().await, mute().await);
         let config = format!(

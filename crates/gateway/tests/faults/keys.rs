@@ -1,13 +1,13 @@
-//! Keys that almost fit, and doors that they open (S-02, S-03, S-07, S-08).
+//! Near-miss keys, restricted keys, and what each key gives access to.
 
 use sha2::{Digest, Sha256};
 
 use crate::stage::{CLIENT_KEY, Client, Stage, case, post, statuses};
 
-/// A key as long as real ones, so that parts of it can be tried.
+/// As long as a generated key, so that parts of it can be tried.
 const LONG_KEY: &str = "CANARY-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRS";
 
-/// Every path of the product that wants a key, with a method and a body.
+/// Every documented endpoint that needs a key, with method and body.
 const ROUTES: [(&str, &str, &str); 16] = [
     ("POST", "/v1/chat/completions", "{}"),
     ("POST", "/v1/responses", "{}"),
@@ -40,7 +40,7 @@ fn hashed(key: &str) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A key that is kept as its hash, beside the one that the stage asks with.
+/// A key stored as its hash, alongside the one that the stage uses.
 fn keys(models: &str) -> String {
     format!(
         "[[keys]]\nname = \"stage\"\nkey = \"{CLIENT_KEY}\"\n\
@@ -50,7 +50,7 @@ fn keys(models: &str) -> String {
 }
 
 #[test]
-fn s02_parts_of_a_key_and_its_hash_are_no_keys() {
+fn a_key_prefix_or_hash_is_not_accepted_as_a_key() {
     case(async {
         let stage = Stage::start(&keys("")).await;
         let hash = hashed(LONG_KEY);
@@ -81,7 +81,7 @@ fn s02_parts_of_a_key_and_its_hash_are_no_keys() {
 }
 
 #[test]
-fn s03_a_restricted_key_gets_one_verdict_however_it_is_sent() {
+fn a_restricted_key_gets_the_same_verdict_in_every_header() {
     case(async {
         let stage = Stage::start(&keys("models = [\"demo/vision\"]\n")).await;
         let spellings = [
@@ -111,7 +111,7 @@ fn s03_a_restricted_key_gets_one_verdict_however_it_is_sent() {
                 }
             }
         }
-        // The header of Azure's clients is no place for a key here.
+        // The header of Azure's clients is not a credential here.
         let azure = format!("api-key: {LONG_KEY}\r\n");
         let answer = stage.raw(request(("GET", "/v1/models", ""), &azure)).await;
         assert_eq!(statuses(&answer), [401], "{answer}");
@@ -120,7 +120,7 @@ fn s03_a_restricted_key_gets_one_verdict_however_it_is_sent() {
 }
 
 #[test]
-fn s08_without_a_key_nothing_is_answered_but_that_the_gateway_is_there() {
+fn without_a_key_only_health_checks_respond() {
     case(async {
         let stage = Stage::start(&keys("")).await;
         for route in ROUTES {
@@ -144,7 +144,7 @@ fn s08_without_a_key_nothing_is_answered_but_that_the_gateway_is_there() {
 }
 
 #[test]
-fn s08_with_a_key_no_path_answers_that_the_product_does_not_name() {
+fn undocumented_paths_are_not_found_even_with_a_key() {
     case(async {
         let stage = Stage::start(&keys("")).await;
         let key = format!("x-api-key: {LONG_KEY}\r\n");
@@ -184,7 +184,7 @@ fn s08_with_a_key_no_path_answers_that_the_product_does_not_name() {
 }
 
 #[test]
-fn s07_a_clients_key_opens_no_operators_page_on_the_clients_listener() {
+fn a_client_key_cannot_reach_operator_pages_on_the_client_listener() {
     case(async {
         let stage = Stage::start(&keys("")).await;
         let key = format!("x-api-key: {LONG_KEY}\r\n");
@@ -192,7 +192,7 @@ fn s07_a_clients_key_opens_no_operators_page_on_the_clients_listener() {
             let answer = stage.raw(request(("GET", path, ""), &key)).await;
             assert_eq!(statuses(&answer), [404], "{path}: {answer}");
         }
-        // And the operator's listener serves no model.
+        // The operator listener serves no model.
         let mut client = Client::connect(stage.operator).await;
         let host = stage.operator;
         let ask = format!(

@@ -1,11 +1,11 @@
-//! What the operator sees.
+//! The operator listener.
 
 use majordomo_testkit::{Script, Upstream};
 
 use crate::stage::{CLIENT_KEY, Client, Stage, ask, case, header, provider, statuses};
 
 #[test]
-fn a_benched_target_is_shown_with_its_reason_and_makes_the_gateway_unready() {
+fn a_benched_target_is_shown_with_its_reason_and_makes_the_gateway_not_ready() {
     case(async {
         let refuse = Script::new().read_request().answer(
             401,
@@ -59,7 +59,7 @@ fn served_requests_are_counted_with_their_tokens_and_times() {
     });
 }
 
-/// Sends the operator's listener a request with these lines.
+/// Sends a request to the operator listener.
 async fn tell(stage: &Stage, line: &str, headers: &str) -> String {
     let mut client = Client::connect(stage.operator).await;
     let head = format!("{line} HTTP/1.1\r\n{headers}connection: close\r\n\r\n");
@@ -68,7 +68,7 @@ async fn tell(stage: &Stage, line: &str, headers: &str) -> String {
 }
 
 #[test]
-fn s10_a_site_that_leads_its_name_here_sees_nothing() {
+fn dns_rebinding_against_the_operator_listener_is_rejected() {
     case(async {
         let stage = Stage::start("").await;
         let port = stage.operator.port();
@@ -96,8 +96,8 @@ fn s10_a_site_that_leads_its_name_here_sees_nothing() {
 const VIEWER_KEY: &str = "CANARY-viewer-key";
 const PLAIN_KEY: &str = "CANARY-plain-key";
 
-/// A gateway whose operator's listener others can reach, with a key of each role,
-/// and where to ask.
+/// A gateway whose operator listener is reachable off loopback, with a key of each
+/// role, and that listener's address.
 async fn open_stage() -> (Stage, std::net::SocketAddr) {
     let config = format!(
         "[server]\noperator_listen = \"0.0.0.0:0\"\n\
@@ -124,18 +124,18 @@ async fn ask_as(address: std::net::SocketAddr, line: &str, key: &str, more: &str
 }
 
 #[test]
-fn s07_where_others_can_reach_it_a_viewer_reads_and_only_an_operator_does_more() {
+fn off_loopback_a_viewer_reads_and_only_an_operator_writes() {
     case(async {
         let (stage, address) = open_stage().await;
         let json = "content-type: application/json\r\n";
-        // What each gets: nobody, a wrong key, a client, a viewer, an operator.
+        // Statuses for: no key, a wrong key, a client, a viewer, an operator.
         for (line, statuses_of) in [
             ("GET /", [401, 401, 403, 200, 200]),
             ("HEAD /metrics", [401, 401, 403, 200, 200]),
             ("GET /metrics", [401, 401, 403, 200, 200]),
             ("GET /api/health", [401, 401, 403, 200, 200]),
             ("GET /api/requests", [401, 401, 403, 200, 200]),
-            // A dry run without a question.
+            // A dry run without a request.
             ("POST /api/explain", [401, 401, 403, 400, 400]),
             ("POST /api/health", [401, 401, 403, 403, 405]),
             ("DELETE /metrics", [401, 401, 403, 403, 405]),
@@ -172,7 +172,7 @@ fn every_role_may_call_models() {
 }
 
 #[test]
-fn a_page_of_another_site_cannot_use_an_operators_key() {
+fn a_cross_site_page_cannot_use_an_operator_key() {
     case(async {
         let (stage, address) = open_stage().await;
         for from in [
@@ -192,7 +192,7 @@ fn a_page_of_another_site_cannot_use_an_operators_key() {
 }
 
 #[test]
-fn s06_wrong_keys_at_the_operators_listener_are_slowed_down_with_those_at_the_clients() {
+fn wrong_keys_are_throttled_across_both_listeners() {
     case(async {
         let (stage, address) = open_stage().await;
         let wrong = "GET /v1/models HTTP/1.1\r\nhost: localhost\r\nx-api-key: wrong\r\nconnection: close\r\n\r\n";
@@ -216,7 +216,7 @@ fn s06_wrong_keys_at_the_operators_listener_are_slowed_down_with_those_at_the_cl
         assert_eq!(header(&slowed, "retry-after"), Some("1"), "{slowed}");
         let answer = ask_as(address, "GET /metrics", "wrong", "").await;
         assert_eq!(statuses(&answer), [429], "{answer}");
-        // The right key is let in from the same address.
+        // The right key is accepted from the same address.
         let answer = ask_as(address, "GET /metrics", CLIENT_KEY, "").await;
         assert_eq!(statuses(&answer), [200], "{answer}");
         stage.holds(()).await;
@@ -224,7 +224,7 @@ fn s06_wrong_keys_at_the_operators_listener_are_slowed_down_with_those_at_the_cl
 }
 
 #[test]
-fn s50_nothing_can_be_changed_over_the_operators_listener() {
+fn the_operator_listener_accepts_no_unlisted_write() {
     case(async {
         let stage = Stage::start("").await;
         let host = stage.operator;
@@ -246,7 +246,7 @@ fn s50_nothing_can_be_changed_over_the_operators_listener() {
                 ] {
                     let headers = format!("host: {host}\r\n{from}content-length: 0\r\n");
                     let answer = tell(&stage, &format!("{method} {path}"), &headers).await;
-                    // A dry run may be asked for, in JSON and from here: it changes nothing.
+                    // A same-origin dry run in JSON is allowed: it changes nothing.
                     let refusals: &[u16] = match (method, path) {
                         ("POST", "/api/explain") => &[400, 403, 415],
                         _ if from.starts_with("origin") || from.starts_with("sec") => &[403],
@@ -259,7 +259,7 @@ fn s50_nothing_can_be_changed_over_the_operators_listener() {
                 }
             }
         }
-        // S-51: nor by looking.
+        // Reading changes nothing either.
         for path in [
             "/",
             "/metrics",
@@ -277,7 +277,7 @@ fn s50_nothing_can_be_changed_over_the_operators_listener() {
 }
 
 #[test]
-fn s52_no_page_of_another_site_is_let_in_by_a_preflight_here_allowed_or_not() {
+fn no_preflight_succeeds_on_the_operator_listener() {
     case(async {
         let stage = Stage::start("[server]\norigins = [\"https://chat.example\"]\n").await;
         let host = stage.operator;

@@ -1,4 +1,4 @@
-//! Files that change while they are served (F-01, F-03, F-05, F-07, R24).
+//! Reloads of the configuration file.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use crate::stage::{
 };
 
 /// A request without a key.
-const NOBODY: &str = "GET /v1/models HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+const KEYLESS: &str = "GET /v1/models HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
 fn key() -> String {
     format!("[[keys]]\nname = \"laptop\"\nkey = \"{CLIENT_KEY}\"\n")
 }
 
 #[test]
-fn f01_a_bad_file_leaves_the_old_one_at_work_and_the_operator_is_told() {
+fn a_rejected_file_leaves_the_old_one_in_effect_and_is_reported() {
     let good = "[aliases]\nthis = \"demo/text\"\n";
     for (bad, told) in [
         ("[aliases]\nthis = ", "majordomo.toml:2"),
@@ -57,7 +57,7 @@ fn f01_a_bad_file_leaves_the_old_one_at_work_and_the_operator_is_told() {
 }
 
 #[test]
-fn f03_a_stream_ends_well_though_its_provider_is_gone_from_the_file() {
+fn a_stream_completes_after_its_provider_is_removed_from_the_file() {
     case(async {
         let finish = EVENT.replace("\"finish_reason\":null", "\"finish_reason\":\"stop\"");
         let script = Script::new()
@@ -79,14 +79,14 @@ fn f03_a_stream_ends_well_though_its_provider_is_gone_from_the_file() {
         let served_by_the_new_file =
             async { while statuses(&stage.raw(ask("new", false)).await) != [200] {} };
         let served = tokio::time::timeout(crate::stage::FOREVER, served_by_the_new_file).await;
-        assert!(served.is_ok(), "the new file is never at work");
+        assert!(served.is_ok(), "the new file never takes effect");
         assert_eq!(statuses(&stage.raw(ask("up/m", false)).await), [404]);
         stage.holds((upstream, client)).await;
     });
 }
 
 #[test]
-fn f05_what_is_known_of_targets_outlives_a_reload() {
+fn target_health_survives_a_reload() {
     case(async {
         let refuse = Script::new()
             .read_request()
@@ -99,7 +99,7 @@ fn f05_what_is_known_of_targets_outlives_a_reload() {
         stage.rewrite(&format!("{config}[aliases]\nnew = \"demo/text\"\n"));
         let reloaded = async { while statuses(&stage.raw(ask("new", false)).await) != [200] {} };
         let reloaded = tokio::time::timeout(crate::stage::FOREVER, reloaded).await;
-        assert!(reloaded.is_ok(), "the new file is never at work");
+        assert!(reloaded.is_ok(), "the new file never takes effect");
         let health = stage.look("/api/health").await;
         assert!(health.contains("benched"), "{health}");
         stage.holds(upstream).await;
@@ -107,7 +107,7 @@ fn f05_what_is_known_of_targets_outlives_a_reload() {
 }
 
 #[test]
-fn f07_a_short_key_is_warned_of_by_its_name() {
+fn a_short_key_causes_a_warning_that_names_it() {
     case(async {
         let stage = Stage::start(&format!(
             "[[keys]]\nname = \"laptop\"\nkey = \"{CLIENT_KEY}\"\n"
@@ -123,7 +123,7 @@ fn f07_a_short_key_is_warned_of_by_its_name() {
 }
 
 #[test]
-fn a_stream_that_stands_still_is_not_touched_by_a_reload() {
+fn a_stalled_stream_survives_a_reload() {
     case(async {
         let upstream = standing_still(1).await;
         let stage = Stage::start(&provider(&upstream)).await;
@@ -151,7 +151,7 @@ when = [ { position = "token", op = "ge", value = 0 } ]
 services = [ { spec = "other/text" } ]
 "#;
 
-/// Two rules that are wrong.
+/// Two invalid rules.
 const BAD: &str = r#"
 [[routes.smart]]
 name = "misspelled"
@@ -164,7 +164,7 @@ services = [ { spec = "demo/text" } ]
 "#;
 
 #[test]
-fn r24_a_reload_with_bad_rules_reports_all_and_the_old_file_keeps_serving() {
+fn a_reload_with_invalid_rules_reports_all_of_them_and_keeps_the_old_file() {
     case(async {
         let stage = Stage::start(ROUTED).await;
         let target = async || {
@@ -193,7 +193,7 @@ fn r24_a_reload_with_bad_rules_reports_all_and_the_old_file_keeps_serving() {
     });
 }
 
-/// A route over two services, and a name that tells which file is at work.
+/// A route over two services, and an alias that identifies the active file.
 fn weighted(name: &str, weight: u32) -> String {
     format!(
         r#"
@@ -212,7 +212,7 @@ services = [ {{ spec = "a/text", weight = {weight} }}, {{ spec = "b/text", weigh
 }
 
 #[test]
-fn a_reload_keeps_the_sessions_and_the_figures_of_services_that_stay() {
+fn a_reload_keeps_sessions_and_statistics_of_retained_services() {
     case(async {
         let stage = Stage::start(&weighted("before", 1)).await;
         let served_by = async || {
@@ -253,19 +253,19 @@ fn a_reload_keeps_the_sessions_and_the_figures_of_services_that_stay() {
     });
 }
 
-/// The file is refused, the operator is told so, and nobody gets in.
+/// The file is rejected, the rejection is reported, and no client gets in.
 async fn stays_closed(stage: &Stage, told: &str) {
     stage
         .look_until("/metrics", "majordomo_config_stale 1")
         .await;
     let health = stage.look("/api/health").await;
     assert!(health.contains(told), "{told}: {health}");
-    assert_eq!(statuses(&stage.raw(NOBODY).await), [401]);
+    assert_eq!(statuses(&stage.raw(KEYLESS).await), [401]);
     assert_eq!(statuses(&stage.raw(ask("this", false)).await), [200]);
 }
 
 #[test]
-fn a_file_that_loses_its_keys_lets_nobody_in() {
+fn a_file_that_loses_its_keys_admits_no_one() {
     let aliases = "[aliases]\nthis = \"demo/text\"\n";
     case(async {
         let config = format!("{aliases}{}", key());
@@ -276,7 +276,7 @@ fn a_file_that_loses_its_keys_lets_nobody_in() {
             (aliases, "the last of the [[keys]] was removed"),
             ("[aliases]\nother = \"demo/text\"\n", "restart majordomo"),
         ] {
-            // As a shell or a full disk does it.
+            // As a shell or a full disk does.
             std::fs::write(stage.file(), text).unwrap();
             stays_closed(&stage, told).await;
             stage.rewrite(&config);
@@ -298,7 +298,7 @@ fn a_file_that_loses_its_keys_lets_nobody_in() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_file_that_is_still_written_is_not_put_to_work() {
+fn a_partially_written_file_is_not_applied() {
     use std::io::Write;
 
     case(async {
@@ -308,7 +308,7 @@ fn a_file_that_is_still_written_is_not_put_to_work() {
         file.write_all(b"[aliases]\nhalf = \"demo/text\"\n")
             .unwrap();
         file.flush().unwrap();
-        // Far longer than a folder takes to be quiet.
+        // Far longer than the watcher's debounce.
         for _ in 0..40 {
             assert_eq!(statuses(&stage.raw(ask("half", false)).await), [404]);
             assert_eq!(statuses(&stage.raw(ask("this", false)).await), [200]);
@@ -324,7 +324,7 @@ fn a_file_that_is_still_written_is_not_put_to_work() {
 }
 
 #[test]
-fn what_only_a_restart_can_change_is_told_and_the_rest_is_put_to_work() {
+fn settings_that_need_a_restart_are_reported_and_the_rest_is_applied() {
     case(async {
         let stage = Stage::start("[aliases]\nold = \"demo/text\"\n").await;
         let health = stage.look("/api/health").await;
@@ -355,7 +355,7 @@ fn what_only_a_restart_can_change_is_told_and_the_rest_is_put_to_work() {
 }
 
 #[test]
-fn fetching_that_is_turned_off_is_off_for_the_vision_proxy_too() {
+fn disabling_fetching_disables_it_for_the_vision_proxy() {
     case(async {
         let upstream = Upstream::start([Script::new().read_request().stall()]).await;
         let address = upstream.address();
@@ -369,7 +369,7 @@ fn fetching_that_is_turned_off_is_off_for_the_vision_proxy_too() {
             )
         };
         let stage = Stage::start(&config(true)).await;
-        // Loopback is never fetched from, and that is what a try is refused with.
+        // Loopback is never fetched from, and an attempt fails with that reason.
         let body = r#"{"model":"up/m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://127.0.0.1:1/cat.png"}}]}]}"#;
         let request = post("/v1/chat/completions", "connection: close\r\n", body);
         let fetched = async |enabled| {
@@ -389,7 +389,7 @@ fn fetching_that_is_turned_off_is_off_for_the_vision_proxy_too() {
 }
 
 #[test]
-fn a_refused_file_shows_the_operator_and_the_log_no_secret() {
+fn a_rejected_file_reveals_no_secret_to_health_or_the_log() {
     case(async {
         let stage = Stage::start("[aliases]\nthis = \"demo/text\"\n").await;
         for text in [
@@ -408,7 +408,7 @@ fn a_refused_file_shows_the_operator_and_the_log_no_secret() {
                 .await;
         }
         assert!(logged().contains("the old configuration stays"));
-        // All that was said is looked at after every case.
+        // The check after every case searches all output.
         stage.holds(()).await;
     });
 }

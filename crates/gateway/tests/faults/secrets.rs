@@ -1,5 +1,4 @@
-//! No key is ever seen: not in an answer, a log line or a figure (C-26, C-27, S-06,
-//! S-11).
+//! No key appears in a response, log line or metric.
 
 use majordomo_testkit::{Script, Upstream};
 
@@ -19,7 +18,7 @@ fn keys() -> String {
 }
 
 #[test]
-fn c27_a_key_is_found_where_dialects_put_it() {
+fn keys_are_read_from_every_place_a_dialect_uses() {
     case(async {
         let stage = Stage::start(&keys()).await;
         let rows: [(&str, String, u16); 10] = [
@@ -51,9 +50,9 @@ fn c27_a_key_is_found_where_dialects_put_it() {
 }
 
 #[test]
-fn s11_no_key_is_in_any_answer_log_line_or_figure() {
+fn no_key_appears_in_a_response_log_line_or_metric() {
     case(async {
-        // An upstream that repeats the key, and one that answers.
+        // Upstreams that echo the key.
         let repeats = format!(r#"{{"error":{{"message":"bad key {UPSTREAM_KEY}"}}}}"#);
         let scripts = [
             Script::new()
@@ -101,7 +100,7 @@ fn s11_no_key_is_in_any_answer_log_line_or_figure() {
 }
 
 #[test]
-fn nothing_that_was_asked_is_logged_though_an_upstream_repeats_it() {
+fn a_prompt_echoed_by_an_upstream_is_not_logged() {
     case(async {
         let repeats = r#"{"error":{"message":"I do not understand MARKER-of-a-prompt"}}"#;
         let refuse = Script::new().read_request();
@@ -119,7 +118,7 @@ fn nothing_that_was_asked_is_logged_though_an_upstream_repeats_it() {
 }
 
 #[test]
-fn c26_wrong_keys_are_refused_alike_and_keep_nobody_out() {
+fn wrong_keys_get_identical_responses_and_lock_no_one_out() {
     case(async {
         let stage = Stage::start(&keys()).await;
         let without_id = |answer: String| {
@@ -141,7 +140,7 @@ fn c26_wrong_keys_are_refused_alike_and_keep_nobody_out() {
 }
 
 #[test]
-fn s06_an_address_that_guesses_is_slowed_down_and_keeps_nobody_out() {
+fn an_address_that_guesses_keys_is_throttled_but_valid_keys_still_work() {
     case(async {
         let stage = Stage::start(&keys()).await;
         let guess = format!(
@@ -160,13 +159,13 @@ fn s06_an_address_that_guesses_is_slowed_down_and_keeps_nobody_out() {
         let slowed = tokio::time::timeout(crate::stage::FOREVER, guessing).await;
         let slowed = slowed.expect("it is slowed down");
         assert_eq!(header(&slowed, "retry-after"), Some("1"), "{slowed}");
-        // The right key is let in from the same address.
+        // The check after every case uses the right key from the same address.
         stage.holds(()).await;
     });
 }
 
 #[test]
-fn s11_no_failure_of_an_upstream_brings_a_key_to_light() {
+fn no_upstream_failure_reveals_a_key() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
     let read = || Script::new().read_request();
     for script in [
@@ -199,7 +198,7 @@ fn s11_no_failure_of_an_upstream_brings_a_key_to_light() {
                 let answer = stage.raw(ask("up/m", stream)).await;
                 assert!(!answer.is_empty());
             }
-            // All that was said is looked at after every case.
+            // The check after every case searches all output.
             stage.holds(upstream).await;
         });
     }

@@ -1,4 +1,4 @@
-//! TLS by certificate files.
+//! TLS with certificate files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn pem(name: &str, der: &[u8]) -> String {
     format!("-----BEGIN {name}-----\n{text}\n-----END {name}-----\n")
 }
 
-/// A certificate in files of its own, and whoever trusts it.
+/// A certificate in its own files, and a client that trusts it.
 struct Certificate {
     cert: String,
     key: String,
@@ -71,7 +71,7 @@ impl Certificate {
         timeout(FOREVER, connecting).await.expect("an answer")
     }
 
-    /// Waits until the gateway serves with it.
+    /// Waits until the gateway serves this certificate.
     async fn is_served(&self, stage: &Stage) {
         let served = async {
             while self.connect(stage).await.is_err() {
@@ -83,7 +83,7 @@ impl Certificate {
     }
 }
 
-/// Moves a file into its place, as renewals do.
+/// Renames a file into place, as renewals do.
 fn put(path: &Path, text: &str) {
     let new = path.with_extension("new");
     std::fs::write(&new, text).expect("a file can be written");
@@ -97,7 +97,7 @@ fn config_at(folder: &Path) -> String {
 
 const LOOK: &str = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
-/// One answer of a connection that stays open.
+/// One response on a connection that stays open.
 async fn answered(stream: &mut TlsStream<TcpStream>) -> String {
     let sent = stream.write_all(LOOK.as_bytes()).await;
     sent.expect("it is open");
@@ -109,7 +109,7 @@ async fn answered(stream: &mut TlsStream<TcpStream>) -> String {
 }
 
 #[test]
-fn a_gateway_with_a_certificate_speaks_tls_and_nothing_else() {
+fn with_a_certificate_only_tls_is_accepted() {
     case(async {
         let folder = tempfile::tempdir().unwrap();
         let certificate = Certificate::new();
@@ -125,7 +125,7 @@ fn a_gateway_with_a_certificate_speaks_tls_and_nothing_else() {
 }
 
 #[test]
-fn the_operators_listener_speaks_tls_when_the_gateway_does() {
+fn the_operator_listener_uses_tls_when_the_client_listener_does() {
     case(async {
         let folder = tempfile::tempdir().unwrap();
         Certificate::new().write(folder.path());
@@ -133,7 +133,7 @@ fn the_operators_listener_speaks_tls_when_the_gateway_does() {
         let metrics = stage.look("/metrics").await;
         assert!(metrics.contains("majordomo_ready 1"), "{metrics}");
 
-        // Nothing is said without TLS.
+        // Plain HTTP gets no response.
         let mut plain = Client::connect(stage.operator).await;
         plain
             .send("GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
@@ -141,7 +141,7 @@ fn the_operators_listener_speaks_tls_when_the_gateway_does() {
         let answer = plain.rest().await;
         assert!(statuses(&answer).is_empty(), "{answer}");
 
-        // A browser asks for HTTP/2, and the boundary is the same there.
+        // Browsers negotiate HTTP/2; the boundary check is the same.
         let stream = secure(stage.operator, &[b"h2", b"http/1.1"]).await.unwrap();
         assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
         let made = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
@@ -158,7 +158,7 @@ fn the_operators_listener_speaks_tls_when_the_gateway_does() {
 }
 
 #[test]
-fn a_renewed_certificate_is_served_and_open_connections_go_on() {
+fn a_renewed_certificate_is_served_and_open_connections_continue() {
     case(async {
         let folder = tempfile::tempdir().unwrap();
         let (old, new) = (Certificate::new(), Certificate::new());
@@ -177,7 +177,7 @@ fn a_renewed_certificate_is_served_and_open_connections_go_on() {
 
 #[cfg(unix)]
 #[test]
-fn a_certificate_whose_link_is_swapped_is_served() {
+fn a_certificate_behind_a_swapped_symlink_is_served() {
     use std::os::unix::fs::symlink;
 
     case(async {
@@ -188,7 +188,7 @@ fn a_certificate_whose_link_is_swapped_is_served() {
             std::fs::create_dir(at(name)).unwrap();
             certificate.write(&at(name));
         }
-        // As certbot does it: live/c.pem → archive/c1.pem, one link after the other.
+        // As certbot does: live/c.pem → archive/c1.pem, one link after the other.
         std::fs::create_dir(at("live")).unwrap();
         for name in ["c.pem", "k.pem"] {
             symlink(at("1").join(name), at("live").join(name)).unwrap();
@@ -205,7 +205,7 @@ fn a_certificate_whose_link_is_swapped_is_served() {
 }
 
 #[test]
-fn a_broken_certificate_leaves_the_old_one_and_the_operator_is_told() {
+fn an_invalid_certificate_keeps_the_old_one_and_is_reported() {
     case(async {
         let folder = tempfile::tempdir().unwrap();
         let (old, other) = (Certificate::new(), Certificate::new());
@@ -215,7 +215,7 @@ fn a_broken_certificate_leaves_the_old_one_and_the_operator_is_told() {
         for broken in [
             "",
             "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n",
-            // Half of a renewal: its key is still the old one.
+            // Half of a renewal: the key is still the old one.
             &other.cert,
         ] {
             put(&cert, broken);
@@ -238,7 +238,7 @@ fn a_broken_certificate_leaves_the_old_one_and_the_operator_is_told() {
 }
 
 #[test]
-fn a_certificate_that_is_named_anew_is_served_and_watched() {
+fn a_newly_configured_certificate_path_is_served_and_watched() {
     case(async {
         let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let [first, second, third] = [(); 3].map(|()| Certificate::new());
@@ -251,7 +251,7 @@ fn a_certificate_that_is_named_anew_is_served_and_watched() {
         third.write(two.path());
         third.is_served(&stage).await;
 
-        // Files that cannot be used are not put to work, and neither is their file.
+        // Unusable TLS files reject the whole configuration file.
         stage.rewrite(&config_at(Path::new("/nowhere")));
         stage
             .look_until("/metrics", "majordomo_config_stale 1")
@@ -278,7 +278,7 @@ fn a_reload_does_not_turn_tls_off() {
         assert!(health.contains("restart majordomo"), "{health}");
         certificate.is_served(&stage).await;
         assert!(statuses(&stage.raw(LOOK).await).is_empty());
-        // A certificate is renewed though the file is refused.
+        // A certificate is renewed although the file is rejected.
         let renewed = Certificate::new();
         renewed.write(folder.path());
         renewed.is_served(&stage).await;
@@ -289,7 +289,7 @@ fn a_reload_does_not_turn_tls_off() {
 }
 
 #[test]
-fn files_that_cannot_be_used_are_named_at_the_start() {
+fn unusable_tls_files_are_named_at_startup() {
     case(async {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("majordomo.toml");

@@ -9,8 +9,8 @@ use majordomo_gateway::config::MaxCounts;
 
 use crate::table::ROWS;
 
-/// The rows of each list in the contract's types. A new field does not compile
-/// here until somebody has said which row repeats it, or that it is no list.
+/// The rows of each list in the contract's types. A new field does not compile here
+/// until it is assigned to a row or declared not to be a list.
 fn rows_of_the_contract(request: &Request) -> Vec<&'static str> {
     let Prompt {
         system,
@@ -128,8 +128,8 @@ fn rows_of_a_part(part: &Part, rows: &mut Vec<&'static str>) {
     }
 }
 
-/// Rows that the contract asks for and the table does not have, and rows whose
-/// count is not permitted.
+/// Rows that the contract requires and the table lacks, and rows whose count is not
+/// permitted.
 pub(crate) fn mistakes() -> Vec<String> {
     let call = ToolCall::new("1", "look", "{}");
     let mut request = Request::user("hi")
@@ -179,7 +179,7 @@ fn unreached_limits() -> Vec<String> {
         tools,
         stops,
         fields,
-        // Every row stays below it: a row above it would be refused, which fails the run.
+        // Every row stays below it: one above it would be refused, which fails the run.
         values: _,
     } = MaxCounts::default();
     let full = [

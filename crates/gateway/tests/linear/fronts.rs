@@ -1,9 +1,9 @@
-//! Shapes as clients of each front write them.
+//! Shapes encoded as clients of each front do.
 
 use crate::ollama;
 use crate::shape::{Call, Piece, Said, Shape, Who, pictures};
 
-/// Who asks.
+/// A client dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Front {
     Chat,
@@ -46,8 +46,8 @@ impl Front {
         }
     }
 
-    /// A shape's fields, without the model; none if the dialect has no word for
-    /// what it repeats.
+    /// A shape's fields, without the model; none if the dialect cannot express what it
+    /// repeats.
     pub(crate) fn fields(self, shape: &Shape) -> Option<String> {
         let mut fields = match self {
             Self::Chat => chat(shape),
@@ -64,7 +64,7 @@ impl Front {
     }
 }
 
-/// What is written for a piece, if anything is.
+/// The encoding of a part, if the dialect has one.
 type Written = Option<String>;
 
 pub(crate) fn list(items: impl IntoIterator<Item = String>) -> String {
@@ -92,7 +92,7 @@ fn data_url(n: usize) -> String {
     format!("data:image/png;base64,{}", pictures()[n])
 }
 
-/// Chat and Ollama write tools alike.
+/// Chat and Ollama encode tools alike.
 pub(crate) fn function_tools(shape: &Shape) -> String {
     let functions = shape.tools.iter().enumerate();
     let functions = functions.map(|(n, schema)| {
@@ -327,7 +327,7 @@ fn gemini(shape: &Shape) -> String {
 }
 
 fn gemini_part(piece: &Piece) -> String {
-    // An older model's call has no id at all.
+    // Older models' calls have no id.
     let named = |id: &str| match id {
         "" => String::new(),
         id => format!(r#""id":"{id}","#),

@@ -1,13 +1,13 @@
-//! Work is linear: whatever a request repeats, the largest permitted count
-//! costs at most six times the CPU of a quarter of it, from every front to every
-//! target's dialect. Small sizes would hide quadratic terms.
+//! Work is linear: whatever a request repeats, the largest permitted count costs at most
+//! six times the CPU of a quarter of it, from every front to every target dialect. Small
+//! sizes would hide quadratic terms.
 //!
-//! It has a `main` of its own because it prints its table. Words on the command
-//! line choose rows by their names.
+//! A binary of its own because it measures the CPU time of its process, with its own
+//! `main` because it prints a table. Arguments select rows by name.
 
 mod contract;
 mod fronts;
-mod house;
+mod gateway;
 mod ollama;
 mod shape;
 mod table;
@@ -19,14 +19,14 @@ use bytes::Bytes;
 use majordomo_wire::Protocol;
 
 use fronts::Front;
-use house::{House, name, needs_bytes, route};
+use gateway::{MeasuredGateway, name, needs_bytes, route};
 use shape::Shape;
 use table::{ROWS, Row};
 
-/// Four times the work, and half as much again for caches and allocators.
+/// Four times the work, plus half of that for caches and allocators.
 const MOST: f64 = 6.0;
-/// Each size is measured so often, and more often if the ratio is too high; the
-/// least counts, since noise only adds.
+/// Measurements per size, and their maximum if the ratio is too high. The minimum
+/// counts, since noise only adds.
 const ROUNDS: usize = 2;
 const MORE_ROUNDS: usize = 8;
 
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .expect("a runtime can be made");
+        .expect("a runtime");
     let steep = runtime.block_on(measure(&rows));
     for problem in mistakes.iter().chain(&steep) {
         println!("FAILED: {problem}");
@@ -62,10 +62,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the table; gives the cells that are above the limit.
+/// Prints the table; returns the cells above the limit.
 async fn measure(rows: &[&Row]) -> Vec<String> {
-    let house = House::start().await;
-    warm_up(&house).await;
+    let gateway = MeasuredGateway::start().await;
+    warm_up(&gateway).await;
     print!("{:<34} {:<16}", "shape", "front");
     for target in Protocol::ALL {
         print!(" {:>9}", name(target));
@@ -88,7 +88,7 @@ async fn measure(rows: &[&Row]) -> Vec<String> {
             let mut longest = Duration::ZERO;
             for target in Protocol::ALL {
                 let cell = Cell {
-                    house: &house,
+                    gateway: &gateway,
                     row,
                     front,
                     target,
@@ -111,7 +111,7 @@ async fn measure(rows: &[&Row]) -> Vec<String> {
 
 /// One shape from one front to one target.
 struct Cell<'c> {
-    house: &'c House,
+    gateway: &'c MeasuredGateway,
     row: &'c Row,
     front: Front,
     target: Protocol,
@@ -123,7 +123,7 @@ impl Cell<'_> {
         format!("{}, {front} to {target}", self.row.name)
     }
 
-    /// How many times the CPU of a quarter the largest count takes, and that CPU.
+    /// CPU ratio of the largest count to a quarter of it, and the larger CPU time.
     async fn ratio(&self, fields: [&str; 2], headers: [usize; 2]) -> (f64, Duration) {
         let model = route(self.target, self.row.eyes);
         let bodies = fields.map(|fields| Bytes::from(format!(r#"{{"model":"{model}",{fields}}}"#)));
@@ -134,7 +134,7 @@ impl Cell<'_> {
                 least[size] = least[size].min(took);
             }
             let ratio = least[1].as_secs_f64() / least[0].as_secs_f64();
-            // What is far above the limit is no noise.
+            // Far above the limit cannot be noise.
             let clear = ratio <= MOST || ratio > 2.0 * MOST;
             if round + 1 >= ROUNDS && clear {
                 break;
@@ -146,7 +146,7 @@ impl Cell<'_> {
 
     async fn cost(&self, model: &str, headers: usize, body: &Bytes) -> Duration {
         let path = self.front.path(model);
-        let asked = self.house.ask(&path, headers, body).await;
+        let asked = self.gateway.ask(&path, headers, body).await;
         let named = self.row.name.contains("address") && needs_bytes(self.front, self.target);
         let expected = if named { 400 } else { 200 };
         let text: String = asked.text.chars().take(600).collect();
@@ -155,16 +155,16 @@ impl Cell<'_> {
     }
 }
 
-/// What is made once is nobody's cost.
-async fn warm_up(house: &House) {
+/// Excludes one-time initialization from the measurements.
+async fn warm_up(gateway: &MeasuredGateway) {
     for front in Front::ALL {
         let fields = front
             .fields(&Shape::question())
-            .expect("every dialect has questions");
+            .expect("every dialect has plain requests");
         for target in Protocol::ALL {
-            let model = route(target, house::Eyes::Good);
+            let model = route(target, gateway::Eyes::Good);
             let body = Bytes::from(format!(r#"{{"model":"{model}",{fields}}}"#));
-            let asked = house.ask(&front.path(&model), 0, &body).await;
+            let asked = gateway.ask(&front.path(&model), 0, &body).await;
             assert_eq!(asked.status, 200, "{}", asked.text);
         }
     }

@@ -1,9 +1,9 @@
-//! Shapes as clients of Ollama write them: one text a message, pictures beside it.
+//! Shapes encoded as Ollama clients do: one text per message, images alongside.
 
 use crate::fronts::{function_tools, list, numbered, unknown};
 use crate::shape::{Call, Piece, Said, Shape, Who, pictures};
 
-/// A conversation; none if a message says more than Ollama's can.
+/// A conversation; none if a message has more than Ollama's can.
 pub(crate) fn chat(shape: &Shape) -> Option<String> {
     let system =
         (0..shape.system).map(|_| Some(vec![r#"{"role":"system","content":"brief"}"#.to_owned()]));
@@ -17,7 +17,7 @@ pub(crate) fn chat(shape: &Shape) -> Option<String> {
     Some(text)
 }
 
-/// One question.
+/// One user message.
 pub(crate) fn generate(shape: &Shape) -> Option<String> {
     let [said] = &shape.said[..] else {
         return None;
@@ -52,7 +52,7 @@ fn images(pieces: &[Piece]) -> impl Iterator<Item = String> {
     })
 }
 
-/// Whether there is at most one text, beside pictures, calls and one thought.
+/// Whether there is at most one text, alongside images, calls and one reasoning part.
 fn texts(pieces: &[Piece]) -> Option<()> {
     let mut texts = 0;
     for piece in pieces {

@@ -1,11 +1,11 @@
-//! A conversation in no dialect: what a row of the table repeats.
+//! A dialect-neutral conversation: what a row of the table repeats.
 
 use std::sync::OnceLock;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// Who speaks.
+/// Role of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Who {
     System,
@@ -14,24 +14,24 @@ pub(crate) enum Who {
     Tool,
 }
 
-/// A piece of a message.
+/// A part of a message.
 #[derive(Clone, Debug)]
 pub(crate) enum Piece {
     Text,
-    /// A picture of this number.
+    /// The image of this number.
     Image(usize),
-    /// The address of a picture of this number.
+    /// The URL of the image of this number.
     Address(usize),
     File,
-    /// Thought, with a mark of this number.
+    /// Reasoning, with a signature of this number.
     Thought(usize),
     Call(Call),
     Result(Call, Vec<Piece>),
-    /// A block of a kind that nobody knows.
+    /// A block of an unknown type.
     Unknown(usize),
 }
 
-/// A tool's call, by which its result names it.
+/// A tool call; its result refers to the id.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) id: String,
@@ -52,7 +52,7 @@ impl Call {
 pub(crate) struct Said {
     pub(crate) who: Who,
     pub(crate) pieces: Vec<Piece>,
-    /// Names of fields that nobody knows.
+    /// Names of unknown fields.
     pub(crate) fields: Vec<String>,
 }
 
@@ -74,18 +74,18 @@ impl Said {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
     pub(crate) said: Vec<Said>,
-    /// Texts of the instructions.
+    /// Instruction texts.
     pub(crate) system: usize,
-    /// The schemas of its tools.
+    /// Schemas of the tools.
     pub(crate) tools: Vec<String>,
-    /// Tools that the provider runs.
+    /// Provider-side tools.
     pub(crate) hosted: usize,
     pub(crate) stops: usize,
-    /// Fields that nobody knows.
+    /// Unknown fields.
     pub(crate) fields: usize,
-    /// The schema of the answer.
+    /// Schema of the response.
     pub(crate) schema: Option<String>,
-    /// Headers that are passed on.
+    /// Forwarded headers.
     pub(crate) headers: usize,
 }
 
@@ -97,14 +97,14 @@ impl Shape {
         }
     }
 
-    /// A question, and nothing else.
+    /// A plain user message.
     pub(crate) fn question() -> Self {
         Self::of(vec![Said::text(Who::User)])
     }
 }
 
-/// A schema with so many properties on each of some levels, in the form that
-/// Google's clients write.
+/// A schema with this many properties on each of some levels, as Google's clients
+/// encode it.
 pub(crate) fn schema(properties: usize, levels: usize) -> String {
     let each = properties / levels;
     let mut text = r#"{"type":"STRING"}"#.to_owned();
@@ -117,7 +117,7 @@ pub(crate) fn schema(properties: usize, levels: usize) -> String {
     text
 }
 
-/// A picture of one pixel, of this number's colour, as base64.
+/// An image of one pixel in the `number`th colour, as base64.
 pub(crate) fn picture(n: usize) -> String {
     let [.., red, green, blue] = n.to_be_bytes();
     let mut file = Vec::new();
@@ -130,7 +130,7 @@ pub(crate) fn picture(n: usize) -> String {
     STANDARD.encode(file)
 }
 
-/// Pictures are made once.
+/// Images are generated once.
 pub(crate) fn pictures() -> &'static [String] {
     static PICTURES: OnceLock<Vec<String>> = OnceLock::new();
     PICTURES.get_or_init(|| (0..2_000).map(picture).collect())

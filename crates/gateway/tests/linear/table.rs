@@ -1,14 +1,14 @@
-//! The rows: everything that a request can repeat, and how often.
+//! The rows: every element that a request can repeat, and how often.
 
-use crate::house::Eyes;
+use crate::gateway::Eyes;
 use crate::shape::{Call, Piece, Said, Shape, Who, schema};
 
 /// One row of the table.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
-    /// The largest permitted count, or what a minute of tests allows.
+    /// The largest permitted count, or what fits into a minute.
     pub(crate) most: usize,
-    /// How the target sees.
+    /// The target's image support.
     pub(crate) eyes: Eyes,
     pub(crate) shape: fn(usize) -> Shape,
 }
@@ -22,7 +22,7 @@ const fn row(name: &'static str, most: usize, eyes: Eyes, shape: fn(usize) -> Sh
     }
 }
 
-/// All of them.
+/// All rows.
 pub(crate) const ROWS: &[Row] = &[
     row("messages", 20_000, Eyes::Good, |n| {
         let who = |at: usize| {
@@ -67,7 +67,7 @@ pub(crate) const ROWS: &[Row] = &[
         answered((0..n).map(call), (0..n).map(call))
     }),
     row("calls without an id", 8_000, Eyes::Good, |n| {
-        // Ids that would be made up are taken, so that free ones must be searched.
+        // Ids that would be synthesized are taken, so that free ones must be searched.
         let taken = (0..n / 2).map(|at| Call::new(format!("call_{at}"), at));
         let nameless = |at| Call::new("", at);
         answered(

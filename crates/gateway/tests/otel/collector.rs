@@ -1,4 +1,4 @@
-//! A collector that takes everything and shows it.
+//! A collector that accepts and exposes every span.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// One batch as it came.
+/// One batch as received.
 #[derive(Clone)]
 pub(crate) struct Batch {
     pub(crate) path: String,
@@ -63,7 +63,7 @@ impl Collector {
         seen.clone()
     }
 
-    /// Every span so far, each with what is known of its sender.
+    /// Every span so far, with its resource.
     pub(crate) fn spans(&self) -> Vec<Told> {
         let mut told = Vec::new();
         for batch in self.batches() {
@@ -105,7 +105,7 @@ async fn take(
     Ok(answer)
 }
 
-/// One span, easy to look at.
+/// One span in a form that is easy to check.
 #[derive(Debug)]
 pub(crate) struct Told {
     pub(crate) name: String,
@@ -138,12 +138,12 @@ impl Told {
         }
     }
 
-    /// An attribute; null if it is not there.
+    /// An attribute; null if absent.
     pub(crate) fn get(&self, name: &str) -> &Value {
         self.attributes.get(name).unwrap_or(&Value::Null)
     }
 
-    /// Checks attributes; null means that one is not there.
+    /// Checks attributes; null means absent.
     #[track_caller]
     pub(crate) fn check(&self, expected: &[(&str, Value)]) {
         for (name, value) in expected {
@@ -151,7 +151,7 @@ impl Told {
         }
     }
 
-    /// Checks that it is a child of another span, in its time.
+    /// Checks that it is a child of another span, within its time.
     #[track_caller]
     pub(crate) fn is_within(&self, parent: &Self) {
         assert_eq!((&self.trace, &self.parent), (&parent.trace, &parent.id));

@@ -1,4 +1,6 @@
-//! The spans that reach a collector: real sockets, scripted upstreams.
+//! Spans as a collector receives them: real sockets, scripted upstreams.
+//!
+//! A binary of its own because it needs the feature `otel`.
 
 mod collector;
 mod spans_and_secrets;

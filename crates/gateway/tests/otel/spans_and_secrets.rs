@@ -1,13 +1,13 @@
-//! Nothing that was said, and no key, is in what a collector gets.
+//! No conversation text and no key reaches the collector.
 
 use majordomo_testkit::{Script, Upstream};
 
 use crate::collector::Collector;
 use crate::stage::Stage;
 
-/// The upstream repeats what it was asked, first in an error, then in an answer.
+/// The upstream echoes the prompt, first in an error, then in a response.
 #[tokio::test]
-async fn no_span_holds_a_key_or_what_was_said() {
+async fn no_span_contains_a_key_or_conversation_text() {
     let error = r#"{"error":{"message":"MARKER-prompt with key CANARY-upstream","type":"x"}}"#;
     let answer = r#"{"id":"sk-CANARY-repeated","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"MARKER-answer"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
     let says = |status, body: &'static str| {

@@ -1,4 +1,4 @@
-//! The spans of those who were asked.
+//! Spans of attempts and describer calls.
 
 use majordomo_testkit::{Script, Upstream};
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
@@ -29,7 +29,7 @@ fn ask(model: &str, more: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_attempt_is_a_client_span_in_the_conventions_words() {
+async fn an_attempt_is_a_client_span_with_semantic_convention_attributes() {
     let upstream = Upstream::start([answering(200, ANSWER)]).await;
     let collector = Collector::start().await;
     let stage = Stage::told_to(&collector, &config(&upstream, "")).await;
@@ -71,7 +71,7 @@ async fn an_attempt_is_a_client_span_in_the_conventions_words() {
 }
 
 #[tokio::test]
-async fn a_failover_is_two_spans_and_the_first_says_why_it_failed() {
+async fn a_failover_is_two_spans_and_the_first_records_its_error() {
     let scripts = [answering(500, "{}"), answering(200, ANSWER)];
     let upstream = Upstream::start(scripts).await;
     let collector = Collector::start().await;
@@ -104,7 +104,7 @@ async fn a_failover_is_two_spans_and_the_first_says_why_it_failed() {
 }
 
 #[tokio::test]
-async fn a_target_that_is_passed_over_is_named_and_has_no_span() {
+async fn a_skipped_target_is_named_and_has_no_span() {
     let upstream = Upstream::start([answering(200, ANSWER)]).await;
     let collector = Collector::start().await;
     let more = "[providers.up.models.blind]\nimages = false\n";
@@ -127,7 +127,7 @@ async fn a_stream_has_its_tokens_and_the_time_to_its_first_chunk() {
         let script = Script::new().read_request().stream_head();
         script.chunk(FIRST).chunk(REST).last_chunk()
     };
-    // The second client speaks another dialect than the upstream.
+    // The second client uses another dialect than the upstream.
     for (path, more) in [
         ("/v1/chat/completions", r#","stream":true"#),
         ("/v1/messages", r#","stream":true,"max_tokens":9"#),
@@ -157,7 +157,7 @@ async fn a_stream_has_its_tokens_and_the_time_to_its_first_chunk() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_off_is_an_error_of_both() {
+async fn an_interrupted_stream_is_an_error_on_both_spans() {
     let broken = Script::new().read_request().stream_head();
     let upstream = Upstream::start([broken.chunk(FIRST).last_chunk()]).await;
     let collector = Collector::start().await;
@@ -188,10 +188,10 @@ async fn an_exhausted_chain_is_an_error_with_its_status() {
     assert_eq!(attempts.len(), 2, "the retry has a span of its own");
 }
 
-/// By a target's own describer while the request is made fit for it, or by a rule
-/// before anybody is asked.
+/// By a target's own describer while the request is shaped for it, or by a rule before
+/// any target is called.
 #[tokio::test]
-async fn a_describers_call_is_a_span_of_its_own() {
+async fn a_describers_call_has_its_own_span() {
     let by_target = r#"
 [[routes]]
 model = "blind"
@@ -233,7 +233,7 @@ services = [ { spec = "demo/vision" } ]
 }
 
 #[tokio::test]
-async fn embeddings_are_an_operation_of_their_own() {
+async fn embeddings_are_a_separate_operation() {
     let answer =
         r#"{"object":"list","data":[],"model":"e","usage":{"prompt_tokens":1,"total_tokens":1}}"#;
     let upstream = Upstream::start([answering(200, answer)]).await;

@@ -1,4 +1,4 @@
-//! The span of a request itself, and whether there is one.
+//! The server span of a request, and when it is exported.
 
 use majordomo_testkit::ClosedPort;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
@@ -68,7 +68,7 @@ services = [ { spec = "other/text" } ]
 }
 
 #[tokio::test]
-async fn the_models_name_in_a_path_is_no_part_of_the_spans_name() {
+async fn the_model_name_in_a_path_is_not_part_of_the_span_name() {
     let collector = Collector::start().await;
     let stage = Stage::told_to(&collector, "").await;
     let path = "/v1beta/models/demo%2Ftext:generateContent";
@@ -80,7 +80,7 @@ async fn the_models_name_in_a_path_is_no_part_of_the_spans_name() {
 }
 
 #[tokio::test]
-async fn a_clients_mistake_is_told_and_is_no_error_of_ours() {
+async fn a_client_error_is_recorded_but_is_not_a_span_error() {
     let collector = Collector::start().await;
     let stage = Stage::told_to(&collector, "").await;
     stage.post("/nowhere", &[], "{}").await;
@@ -122,7 +122,7 @@ async fn a_malformed_traceparent_is_ignored() {
 }
 
 #[tokio::test]
-async fn a_parent_that_is_not_sampled_is_followed_in_that() {
+async fn an_unsampled_parent_is_honoured() {
     let collector = Collector::start().await;
     let stage = Stage::told_to(&collector, "").await;
     let parent = format!("00-{TRACE}-{SPAN}-00");
@@ -134,7 +134,7 @@ async fn a_parent_that_is_not_sampled_is_followed_in_that() {
 }
 
 #[tokio::test]
-async fn nothing_is_sent_when_it_is_switched_off_or_no_address_is_given() {
+async fn nothing_is_exported_when_disabled_or_without_an_endpoint() {
     let collector = Collector::start().await;
     let endpoint = format!("http://{}", collector.address);
     let address = ("OTEL_EXPORTER_OTLP_ENDPOINT", &*endpoint);
@@ -154,7 +154,7 @@ async fn nothing_is_sent_when_it_is_switched_off_or_no_address_is_given() {
 }
 
 #[tokio::test]
-async fn a_dead_collector_leaves_requests_alone() {
+async fn a_dead_collector_does_not_affect_requests() {
     let port = ClosedPort::hold();
     let endpoint = format!("http://{}", port.address());
     let stage = Stage::start("", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint)]).await;

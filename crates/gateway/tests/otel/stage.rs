@@ -1,4 +1,4 @@
-//! A gateway whose environment names a collector.
+//! Test gateway whose environment names a collector.
 
 use std::net::SocketAddr;
 
@@ -21,14 +21,14 @@ pub(crate) struct Stage {
     _folder: tempfile::TempDir,
 }
 
-/// Pairs of names and values.
+/// Names and values.
 pub(crate) type Pairs<'a> = &'a [(&'a str, &'a str)];
 
-/// What came back: its status and as much of its body as came.
+/// Status and body of a response; the body may be truncated.
 pub(crate) type Answer = (StatusCode, Bytes);
 
 impl Stage {
-    /// A gateway with this configuration and these variables.
+    /// Starts a gateway with this configuration and environment.
     pub(crate) async fn start(config: &str, variables: Pairs<'_>) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file = folder.path().join("majordomo.toml");
@@ -54,13 +54,13 @@ impl Stage {
         }
     }
 
-    /// A gateway that sends its spans to this collector.
+    /// Starts a gateway that exports to this collector.
     pub(crate) async fn told_to(collector: &Collector, config: &str) -> Self {
         let endpoint = format!("http://{}", collector.address);
         Self::start(config, &[("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint)]).await
     }
 
-    /// Sends a body of JSON and reads the whole answer.
+    /// Sends a JSON body and reads the whole response.
     pub(crate) async fn post(&self, path: &str, headers: Pairs<'_>, body: &str) -> Answer {
         let stream = TcpStream::connect(self.address).await.expect("it listens");
         let made = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
@@ -78,7 +78,7 @@ impl Stage {
         let status = answer.status();
         let mut incoming = answer.into_body();
         let mut body = Vec::new();
-        // A body that is cut is an answer, too.
+        // A truncated body is kept.
         while let Some(Ok(frame)) = incoming.frame().await {
             body.extend(frame.into_data().unwrap_or_default());
         }
@@ -86,14 +86,14 @@ impl Stage {
         (status, body.into())
     }
 
-    /// Stops the gateway, which sends what is left.
+    /// Stops the gateway, which flushes its spans.
     pub(crate) async fn stop(self) {
         let _ = self.stop.send(());
         self.running.await.expect("it stops in order");
     }
 
-    /// Stops the gateway and gives the request's own span and those below it, in
-    /// the order in which they began.
+    /// Stops the gateway and returns the request's span and its children in order of
+    /// their start.
     pub(crate) async fn spans(self, collector: &Collector) -> (Told, Vec<Told>) {
         self.stop().await;
         let mut spans = collector.spans();

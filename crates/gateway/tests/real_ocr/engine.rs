@@ -1,4 +1,4 @@
-//! The engine alone.
+//! The library alone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use majordomo::transport::{Proxies, Transport, TransportConfig};
 use majordomo::{Chain, Message, Part, Registry, Request, ToolCall, ToolResult};
 use majordomo_vision::{Scope, Vision, VisionConfig};
 
-use super::{Drawn, PATIENCE, letters, reader};
+use super::{Drawn, TIMEOUT, letters, reader};
 
-/// The describer as a chain, and the images.
+/// A chain to the describer, and the images.
 fn describer() -> Option<(Chain, Vec<Drawn>)> {
     let (address, images) = reader()?;
     let dsn = format!("openai+http://canary@{address}/v1");
@@ -30,13 +30,13 @@ fn part(drawn: &Drawn) -> Part {
 
 fn vision() -> Arc<Vision> {
     Arc::new(Vision::new(VisionConfig {
-        timeout: PATIENCE,
+        timeout: TIMEOUT,
         ..VisionConfig::default()
     }))
 }
 
 #[tokio::test]
-async fn words_in_an_image_of_every_format_arrive_as_text() {
+async fn text_in_images_of_every_format_arrives() {
     let Some((chain, images)) = describer() else {
         return;
     };
@@ -63,7 +63,7 @@ async fn words_in_an_image_of_every_format_arrive_as_text() {
 }
 
 #[tokio::test]
-async fn words_in_a_tools_screenshot_arrive_as_text() {
+async fn text_in_a_tools_screenshot_arrives() {
     let Some((chain, images)) = describer() else {
         return;
     };

@@ -1,4 +1,4 @@
-//! Through the gateway: every client dialect, the user's images and those of tools.
+//! Through the gateway: every client dialect, user images and tool images.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
-use super::{Drawn, PATIENCE, letters, reader};
+use super::{Drawn, TIMEOUT, letters, reader};
 
 /// Where an image can come from.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ enum From {
     Tool,
 }
 
-/// What a client of each dialect sends, by its path.
+/// The request of each client dialect, by its path.
 fn bodies(images: &[Drawn], from: From) -> [(&'static str, Value); 5] {
     [
         ("/v1/chat/completions", chat(images, from)),
@@ -44,7 +44,7 @@ fn data_url(drawn: &Drawn, data: &str) -> String {
     format!("data:{};base64,{data}", drawn.media_type)
 }
 
-/// A text and images after it.
+/// A text followed by images.
 fn beside(text: Value, images: Vec<Value>) -> Value {
     std::iter::once(text).chain(images).collect()
 }
@@ -140,7 +140,7 @@ fn ollama(images: &[Drawn], from: From) -> Value {
     json!({"model": "blind", "messages": messages, "stream": false})
 }
 
-/// A text-only upstream that says "fine" to so many requests.
+/// A text-only upstream that responds "fine" to this many requests.
 async fn text_only(requests: usize) -> Upstream {
     let answer = json!({
         "id": "c", "object": "chat.completion", "created": 1, "model": "m",
@@ -155,8 +155,8 @@ async fn text_only(requests: usize) -> Upstream {
     Upstream::start(vec![script; requests]).await
 }
 
-/// A gateway whose only model cannot see. Nothing is remembered, so that every
-/// image is really read.
+/// A gateway whose only model is text-only. Nothing is cached, so that every image is
+/// really read.
 fn config(reader: &str, upstream: SocketAddr) -> String {
     format!(
         r#"
@@ -181,7 +181,7 @@ services = [ {{ spec = "ocr/ocr" }} ]
 timeout = "{}s"
 cache = "1B"
 "#,
-        PATIENCE.as_secs()
+        TIMEOUT.as_secs()
     )
 }
 
@@ -239,7 +239,7 @@ async fn words_arrive(from: From) {
         );
         let mut rest = letters(&sent);
         for drawn in &images {
-            // In their order, each once.
+            // In order, each once.
             let words = letters(&drawn.words);
             let at = rest.find(&words);
             let at = at.unwrap_or_else(|| panic!("{path}, {}: {sent}", drawn.name));
@@ -249,11 +249,11 @@ async fn words_arrive(from: From) {
 }
 
 #[tokio::test]
-async fn words_in_the_users_images_arrive_from_every_dialect() {
+async fn text_in_user_images_arrives_from_every_dialect() {
     words_arrive(From::User).await;
 }
 
 #[tokio::test]
-async fn words_in_tools_images_arrive_from_every_dialect() {
+async fn text_in_tool_images_arrives_from_every_dialect() {
     words_arrive(From::Tool).await;
 }

@@ -1,7 +1,7 @@
-//! A describer that really reads: words drawn into images arrive as text.
+//! A describer with real OCR: text drawn into images reaches the model.
 //!
-//! `tests/ocr_describer/run` starts it, draws the images and runs this; without
-//! it these tests say that they were skipped.
+//! A binary of its own because `tests/ocr_describer/run` starts the describer, draws the
+//! images and runs only this; without them these tests are skipped.
 
 mod engine;
 mod gateway;
@@ -14,12 +14,12 @@ use majordomo_testkit::started;
 
 /// The server's address, `host:port`.
 const ADDRESS: &str = "MAJORDOMO_OCR";
-/// A folder of images, each beside a `.txt` file with the words in it.
+/// A directory of images, each next to a `.txt` file with its text.
 const IMAGES: &str = "MAJORDOMO_OCR_IMAGES";
-/// A reader on a busy machine takes its time.
-const PATIENCE: Duration = Duration::from_secs(240);
+/// OCR is slow on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(240);
 
-/// The describer's address and the images, or a word about why there are none.
+/// The describer's address and the images, or a recorded skip.
 fn reader() -> Option<(String, Vec<Drawn>)> {
     let (address, folder) = (started(ADDRESS)?, started(IMAGES)?);
     let images = drawn(Path::new(&folder));
@@ -27,7 +27,7 @@ fn reader() -> Option<(String, Vec<Drawn>)> {
     Some((address, images))
 }
 
-/// An image and the words in it.
+/// An image and the text in it.
 struct Drawn {
     name: String,
     media_type: String,
@@ -58,7 +58,7 @@ fn drawn(folder: &Path) -> Vec<Drawn> {
     images.collect()
 }
 
-/// Letters and digits only: readers disagree about spaces.
+/// Letters and digits only: OCR engines disagree about spaces.
 fn letters(text: &str) -> String {
     let kept = text.chars().filter(|c| c.is_alphanumeric());
     kept.flat_map(char::to_lowercase).collect()

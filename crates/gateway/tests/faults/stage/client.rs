@@ -1,4 +1,4 @@
-//! A client on a raw socket, which may lie.
+//! A client on a raw socket, which may violate HTTP.
 
 use std::net::SocketAddr;
 
@@ -26,12 +26,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         Self { stream }
     }
 
-    /// Sends bytes; the gateway may have closed by then.
+    /// Sends bytes; the gateway may have closed already.
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.stream.write_all(bytes.as_ref()).await;
     }
 
-    /// Everything until the gateway closes; a reset is an end, too.
+    /// Reads until the gateway closes or resets the connection.
     pub(crate) async fn rest(&mut self) -> String {
         let mut all = Vec::new();
         let read = timeout(FOREVER, self.stream.read_to_end(&mut all)).await;
@@ -41,7 +41,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         all
     }
 
-    /// Reads until this text came.
+    /// Reads until this text arrives.
     pub(crate) async fn until(&mut self, text: &str) -> String {
         let mut all = Vec::new();
         let reading = async {
@@ -58,6 +58,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
             }
         };
         let read = timeout(FOREVER, reading).await;
-        read.unwrap_or_else(|_| panic!("{text:?} never comes"))
+        read.unwrap_or_else(|_| panic!("{text:?} never arrives"))
     }
 }

@@ -1,11 +1,10 @@
-//! A gateway with short timers, a client that may lie, and what must hold after
-//! every case.
+//! Test gateway, raw client, and the invariants checked after every case.
 
 mod client;
+mod fixtures;
 mod oracles;
 mod record;
 mod secure;
-mod words;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -18,15 +17,15 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 pub(crate) use client::Client;
+pub(crate) use fixtures::*;
 use oracles::Held;
 pub(crate) use record::{lines_of, logged};
 pub(crate) use secure::secure;
-pub(crate) use words::*;
 
-/// Nothing takes this long unless it is broken.
+/// Timeout that only a broken gateway reaches.
 pub(crate) const FOREVER: Duration = Duration::from_secs(30);
 
-/// Runs one case. Cases take turns, because they count what the process holds.
+/// Runs one case. Cases are serialized, because they count the process's resources.
 pub(crate) fn case(work: impl Future<Output = ()>) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -37,7 +36,7 @@ pub(crate) fn case(work: impl Future<Output = ()>) {
     runtime.expect("a runtime can be made").block_on(work);
 }
 
-/// A file whose gateway has the demo, which every case asks at its end.
+/// Adds the demo provider, which the check after every case calls.
 fn with_demo(config: &str) -> String {
     let named = config.contains("[providers.") && !config.contains("[providers.demo]");
     let demo = if named { "\n[providers.demo]\n" } else { "" };
@@ -56,17 +55,17 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// A gateway with these lines in its file.
+    /// Starts a gateway with this configuration.
     pub(crate) async fn start(config: &str) -> Self {
         Self::with(config, Limits::default()).await
     }
 
-    /// The same with other limits.
+    /// With other limits.
     pub(crate) async fn with(config: &str, limits: Limits) -> Self {
         Self::with_environment(config, limits, BTreeMap::new()).await
     }
 
-    /// The same with variables.
+    /// With environment variables.
     pub(crate) async fn with_environment(
         config: &str,
         limits: Limits,
@@ -93,7 +92,7 @@ impl Stage {
             before: None,
             folder,
         };
-        // What is made once is made before anything is counted.
+        // Initialize lazily created resources before counting.
         stage.assert_alive().await;
         stage
             .look_until("/metrics", "majordomo_open_requests 0")
@@ -102,13 +101,12 @@ impl Stage {
         stage
     }
 
-    /// Ends the case: everything in `others` goes, and then all that must hold
-    /// after any case does.
+    /// Ends the case: drops `others` and checks the invariants.
     pub(crate) async fn holds<T>(self, others: T) {
         self.holds_but_for(0, others).await;
     }
 
-    /// The same after so many panics that the case wanted.
+    /// The same, allowing for this many deliberate panics.
     pub(crate) async fn holds_but_for<T>(mut self, panics: usize, others: T) {
         drop(others);
         let mut pages = String::new();
@@ -127,7 +125,7 @@ impl Stage {
         oracles::each_request_has_its_line();
     }
 
-    /// Puts another file in the place of the one that is served.
+    /// Replaces the configuration file by a rename.
     pub(crate) fn rewrite(&self, config: &str) {
         let new = self.folder.path().join("new");
         std::fs::write(&new, with_demo(config)).expect("a file can be written");
@@ -135,17 +133,17 @@ impl Stage {
         std::fs::rename(new, file).expect("a file can be moved");
     }
 
-    /// The file that is served, for those who write it in place.
+    /// Path of the configuration file, for writing in place.
     pub(crate) fn file(&self) -> std::path::PathBuf {
         self.folder.path().join("majordomo.toml")
     }
 
-    /// Tells the gateway to stop.
+    /// Starts the shutdown.
     pub(crate) fn stop(&mut self) {
         self.stop = None;
     }
 
-    /// Waits until it has stopped.
+    /// Waits for the shutdown to complete.
     pub(crate) async fn stopped(&mut self) {
         let running = self.running.take().expect("it is waited for once");
         let ended = timeout(FOREVER, running).await.expect("it stops");
@@ -163,7 +161,7 @@ impl Stage {
         client.rest().await
     }
 
-    /// Asks the operator's listener.
+    /// Sends a GET to the operator listener.
     pub(crate) async fn look(&self, path: &str) -> String {
         let host = self.operator;
         let head = format!(
@@ -171,7 +169,7 @@ impl Stage {
         );
         if !self.plain {
             let stream = secure(self.operator, &[]).await;
-            let mut client = Client::over(stream.expect("TLS is spoken"));
+            let mut client = Client::over(stream.expect("a TLS listener"));
             client.send(head).await;
             return client.rest().await;
         }
@@ -180,7 +178,7 @@ impl Stage {
         client.rest().await
     }
 
-    /// Looks until the operator sees what is expected.
+    /// Polls the operator listener until the page contains `expected`.
     pub(crate) async fn look_until(&self, path: &str, expected: &str) {
         let looking = async {
             while !self.look(path).await.contains(expected) {
@@ -188,10 +186,10 @@ impl Stage {
             }
         };
         let seen = timeout(FOREVER, looking).await;
-        seen.unwrap_or_else(|_| panic!("{path} never says {expected}"));
+        seen.unwrap_or_else(|_| panic!("{path} never contains {expected}"));
     }
 
-    /// G1: a plain request works; where only TLS is spoken, a look does.
+    /// A plain request is served; with TLS, a health check.
     pub(crate) async fn assert_alive(&self) {
         if !self.plain {
             assert_eq!(statuses(&self.look("/healthz").await), [200]);

@@ -1,15 +1,8 @@
-//! What must hold after every case, whatever it did.
-//!
-//! | oracle | what is looked at |
-//! |---|---|
-//! | G1 | a plain request is served |
-//! | G2 | nothing panicked |
-//! | G3 | file descriptors are back where they were before the case |
-//! | G4 | so are the tasks of the runtime |
-//! | G5 | memory: `crates/cli/tests/process/memory.rs`, in a process of its own |
-//! | G6 | no key in any answer, log line down to trace, metric or page; no prompt in any but answers |
-//! | G7 | one log line for each request, with an end |
-//! | G8 | no request was tried more often than its chain allows |
+//! Invariants that are checked after every case: a plain request is served, nothing
+//! panicked, descriptors and tasks are back to their number before the case, no key is in
+//! any response, log line (down to trace), metric or page, no prompt is in anything but
+//! responses, and every request has one log line with an outcome and no more attempts
+//! than its chain allows. Memory is checked by `crates/cli/tests`, in a separate process.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,13 +10,13 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
-use super::words::PROMPT;
+use super::fixtures::PROMPT;
 use super::{FOREVER, record};
 
-/// How a request may end.
+/// Possible outcomes of a request.
 const ENDS: [&str; 4] = ["complete", "failed", "interrupted", "client_gone"];
 
-/// What the gateway held before the case.
+/// Resources in use before the case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Held {
     descriptors: usize,
@@ -38,7 +31,8 @@ impl Held {
         }
     }
 
-    /// G3 and G4. Closing takes a moment; a leak takes for ever.
+    /// Waits until descriptors and tasks are back. Closing takes a moment; a leak never
+    /// ends.
     pub(super) async fn is_back(self) {
         let back = async {
             loop {
@@ -50,31 +44,28 @@ impl Held {
             }
         };
         if timeout(FOREVER, back).await.is_err() {
-            panic!("G3, G4: {self:?} before and {:?} after", Self::now());
+            panic!("leaked: {self:?} before and {:?} after", Self::now());
         }
     }
 }
 
-/// G2.
 pub(super) fn nothing_panicked(but_for: usize) {
-    assert_eq!(record::panics(), but_for, "G2: something panicked");
+    assert_eq!(record::panics(), but_for, "unexpected panics");
 }
 
-/// G6.
 pub(super) fn nothing_leaked(pages: &str) {
     let (log, heard) = (record::logged(), record::all_heard());
-    let keys = [("log", &*log), ("answer", &*heard), ("page", pages)];
+    let keys = [("log", &*log), ("response", &*heard), ("page", pages)];
     for (place, text) in keys {
         let line = text.lines().find(|line| line.contains("CANARY"));
-        assert_eq!(line, None, "G6: a key in a {place}");
+        assert_eq!(line, None, "a key in a {place}");
     }
     for (place, text) in [("log", &*log), ("page", pages)] {
         let line = text.lines().find(|line| line.contains(PROMPT));
-        assert_eq!(line, None, "G6: a prompt in a {place}");
+        assert_eq!(line, None, "a prompt in a {place}");
     }
 }
 
-/// G7 and G8.
 pub(super) fn each_request_has_its_line() {
     let log = record::logged();
     let mut logged = BTreeSet::new();
@@ -83,21 +74,21 @@ pub(super) fn each_request_has_its_line() {
         .filter(|line| line.contains(": served request="))
     {
         let id = field(line, "request").expect("a line has an id");
-        assert!(logged.insert(id), "G7: two lines for {id}");
+        assert!(logged.insert(id), "two lines for {id}");
         let outcome = field(line, "outcome").unwrap_or_default();
-        assert!(ENDS.contains(&outcome), "G7: no end in {line}");
+        assert!(ENDS.contains(&outcome), "no outcome in {line}");
         let model = field(line, "model").unwrap_or_default();
-        // One retry for each target.
+        // One retry per target.
         let most = 2 * (1 + model.matches(',').count());
         let attempts = field(line, "attempts").map_or(0, |n| n.parse().expect("a number"));
-        assert!(attempts <= most, "G8: more than {most} attempts in {line}");
+        assert!(attempts <= most, "more than {most} attempts in {line}");
     }
     let heard = record::all_heard();
     let ids = heard
         .lines()
         .filter_map(|line| line.strip_prefix("x-majordomo-request-id: "));
     for id in ids {
-        assert!(logged.contains(id.trim()), "G7: no line for {id}");
+        assert!(logged.contains(id.trim()), "no line for {id}");
     }
 }
 
@@ -112,11 +103,11 @@ fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 
 #[cfg(target_os = "linux")]
 fn descriptors() -> usize {
-    let open = std::fs::read_dir("/proc/self/fd").expect("a process sees itself");
+    let open = std::fs::read_dir("/proc/self/fd").expect("/proc is mounted");
     open.count()
 }
 
-/// Elsewhere they cannot be counted this way.
+/// Not counted on other systems.
 #[cfg(not(target_os = "linux"))]
 fn descriptors() -> usize {
     0

@@ -1,5 +1,5 @@
-//! What was logged, heard and panicked during one case. Cases run one after the
-//! other, so all of it belongs to the case that runs.
+//! Records log lines, responses and panics of the running case. Cases are serialized,
+//! so everything belongs to that case.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 static HEARD: Mutex<String> = Mutex::new(String::new());
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// Begins with nothing recorded.
+/// Clears the record.
 pub(super) fn begin() {
     static LISTEN: Once = Once::new();
     LISTEN.call_once(listen);
@@ -26,12 +26,12 @@ fn listen() {
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(false)
         .with_writer(|| Sink);
-    // Everything down to the finest, but for every frame of HTTP/2.
+    // Trace level, except for HTTP/2 frames.
     let levels = Targets::new()
         .with_default(LevelFilter::TRACE)
         .with_target("h2", LevelFilter::INFO);
     let subscriber = tracing_subscriber::registry().with(lines).with(levels);
-    tracing::subscriber::set_global_default(subscriber).expect("nobody else listens");
+    tracing::subscriber::set_global_default(subscriber).expect("no other subscriber is installed");
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         PANICS.fetch_add(1, Ordering::Relaxed);
@@ -39,31 +39,31 @@ fn listen() {
     }));
 }
 
-/// Everything that was logged.
+/// The whole log.
 pub(crate) fn logged() -> String {
     String::from_utf8_lossy(&lock(&LOG)).into_owned()
 }
 
-/// The lines about one request.
+/// Log lines of one request.
 pub(crate) fn lines_of(id: &str) -> Vec<String> {
     let all = logged();
     let about = all.lines().filter(|line| line.contains(id));
     about.map(str::to_owned).collect()
 }
 
-/// A client was told this.
+/// Records bytes that a client received.
 pub(crate) fn heard(text: &str) {
     let mut all = lock(&HEARD);
     all.push_str(text);
     all.push('\n');
 }
 
-/// Everything that clients were told.
+/// Everything that clients received.
 pub(super) fn all_heard() -> String {
     lock(&HEARD).clone()
 }
 
-/// How often anything panicked.
+/// Number of panics.
 pub(super) fn panics() -> usize {
     PANICS.load(Ordering::Relaxed)
 }

@@ -1,4 +1,4 @@
-//! A TLS client that trusts whoever answers, for stages that serve TLS.
+//! A TLS client that accepts any certificate.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl ServerCertVerifier for Anybody {
     }
 }
 
-/// A connection, if TLS is spoken there; `alpn` is what is offered.
+/// Connects with TLS, offering `alpn`.
 pub(crate) async fn secure(
     address: SocketAddr,
     alpn: &[&[u8]],

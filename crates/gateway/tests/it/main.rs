@@ -1,0 +1,12 @@
+//! Integration tests of the gateway that can share a process.
+
+mod config_secrets;
+mod config_watch;
+mod demo;
+mod fetch;
+mod guide;
+mod mistakes;
+mod mutations;
+mod providers;
+mod serve;
+mod whole_file;

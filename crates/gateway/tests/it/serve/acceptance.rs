@@ -1,0 +1,245 @@
+//! Rules and descriptions through the whole gateway.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use majordomo::{Event, Part, Request, Response};
+use majordomo_gateway::config::Config;
+use majordomo_testkit::{Script, Upstream};
+use majordomo_wire::Protocol;
+use serde_json::json;
+
+use crate::serve::routes::{CONFIG, PIXEL, ask, body, with_image};
+use crate::serve::stage::Stage;
+use crate::serve::wires;
+
+/// Timeout that only a broken gateway reaches.
+const SOON: Duration = Duration::from_secs(20);
+
+/// A text-only demo model whose images this provider describes.
+fn blind(describers: std::net::SocketAddr, more: &str) -> String {
+    format!(
+        r#"
+[providers.eyes]
+kind = "openai"
+base_url = "http://{describers}/v1"
+api_key = "canary"
+[[routes]]
+model = "blind"
+services = [ {{ spec = "demo/text" }} ]
+[[routes.smart]]
+name = "eyes"
+when = [ {{ position = "proxy_vision", op = "enabled" }} ]
+services = [ {{ spec = "eyes/sharp" }} ]
+{more}
+"#
+    )
+}
+
+#[tokio::test]
+async fn the_describer_never_serves_the_request_itself() {
+    let config = r#"
+[[routes]]
+model = "blind"
+services = [ { spec = "demo/text" } ]
+affinity = "30m"
+[[routes.smart]]
+name = "eyes"
+when = [ { position = "proxy_vision", op = "enabled" } ]
+services = [ { spec = "demo/vision" } ]
+"#;
+    let stage = Stage::start(config).await;
+    for _ in 0..100 {
+        let answer = ask(&stage, Protocol::Chat, "blind", &with_image()).await;
+        assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
+    }
+    let told = stage.look("/api/requests", &[], b"").await.json();
+    for request in told["requests"].as_array().into_iter().flatten() {
+        assert_eq!(request["candidates"], json!(["demo/text"]));
+    }
+}
+
+#[tokio::test]
+async fn a_failing_processor_is_traced_and_the_request_continues() {
+    let repeats = r#"{"error":{"message":"what is MARKER-of-a-prompt?"}}"#;
+    let refuse = Script::new().read_request();
+    let refuse = refuse.answer(400, "application/json", repeats);
+    let upstream = Upstream::start([refuse]).await;
+    let config = blind(upstream.address(), "[vision]\non_failure = \"fail\"\n");
+    let stage = Stage::start(&config.replace("demo/text", "demo/vision")).await;
+    let answer = ask(&stage, Protocol::Chat, "blind", &with_image()).await;
+    assert_eq!(answer.header("x-majordomo-target"), Some("demo/vision"));
+    let told = stage.look("/api/requests", &[], b"").await;
+    let processor = &told.json()["requests"][0]["processors"][0];
+    assert_eq!(processor["position"], "proxy_vision");
+    let error = processor["error"].as_str().unwrap_or_default();
+    let expected = "an image could not be described (eyes/sharp: Invalid 400)";
+    assert_eq!(error, expected);
+    assert!(!told.text().contains("MARKER"), "{}", told.text());
+}
+
+#[tokio::test]
+async fn the_first_matching_rule_is_the_only_one_applied() {
+    let later = r#"
+[[routes.smart]]
+name = "everything"
+when = [ { position = "token", op = "ge", value = 0 } ]
+services = [ { spec = "demo/flaky" } ]
+"#;
+    let config = r#"
+[[routes]]
+model = "blind"
+services = [ { spec = "demo/text" } ]
+[[routes.smart]]
+name = "eyes"
+when = [ { position = "proxy_vision", op = "enabled" } ]
+services = [ { spec = "demo/vision" } ]
+"#;
+    let stage = Stage::start(&format!("{config}{later}")).await;
+    let answer = ask(&stage, Protocol::Chat, "blind", &with_image()).await;
+    assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
+    let told = stage.look("/api/requests", &[], b"").await.json();
+    let rules = &told["requests"][0]["rules"];
+    assert_eq!(rules.as_array().map(Vec::len), Some(1), "{rules}");
+}
+
+#[tokio::test]
+async fn a_rule_whose_services_are_all_inactive_falls_back_to_the_route() {
+    let config = CONFIG.replace(
+        "services = [ { spec = \"other/text\" } ]",
+        "services = [ { spec = \"other/text\", active = false } ]",
+    );
+    let stage = Stage::start(&config).await;
+    let request = Request::user("word ".repeat(500)).max_tokens(50);
+    let answer = ask(&stage, Protocol::Chat, "long", &request).await;
+    assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
+    let told = stage.look("/api/requests", &[], b"").await.json();
+    let first = &told["requests"][0];
+    assert_eq!(first["rules"][0]["matched"], true);
+    assert_eq!(first["candidates"], json!(["demo/text"]));
+}
+
+#[test]
+fn an_unknown_describer_is_a_configuration_error() {
+    for describe in ["", "nobody", "nobody/m", "demo/", "/m"] {
+        for route in [
+            format!("services = [ {{ spec = \"demo/text\" }} ]\ndescribe = \"{describe}\""),
+            format!("services = [ {{ spec = \"demo/text\", describe = \"{describe}\" }} ]"),
+        ] {
+            let text = format!("[[routes]]\nmodel = \"blind\"\n{route}\n");
+            let read = Config::parse("m.toml", &text, &Default::default());
+            assert!(read.is_err(), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_describer_that_hangs_leaves_a_marker_and_does_not_count_against_the_target() {
+    let stalls = Script::new().read_request().stall();
+    let upstream = Upstream::start(vec![stalls; 4]).await;
+    let config = blind(upstream.address(), "[vision]\ntimeout = \"200ms\"\n");
+    let stage = Stage::start(&config).await;
+    let answer = ask(&stage, Protocol::Chat, "blind", &with_image()).await;
+    assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
+    let changes = answer.header("x-majordomo-changes").unwrap_or_default();
+    assert!(changes.contains("image:1 undescribed"), "{changes}");
+    let marker = "[image: (description unavailable)]";
+    assert!(answer.text().contains(marker), "{}", answer.text());
+    upstream.closed(0, SOON).await;
+    let health = stage.look("/api/health", &[], b"").await.json();
+    for target in health["targets"].as_array().into_iter().flatten() {
+        let own = target["target"] == "demo/text" || target["target"] == "demo";
+        assert!(!own || target["state"] == "usable", "{target}");
+    }
+}
+
+#[tokio::test]
+async fn a_disconnect_cancels_the_describers_call() {
+    let stalls = Script::new().read_request().stream_head().stall();
+    let upstream = Upstream::start([stalls]).await;
+    let stage = Stage::start(&blind(upstream.address(), "")).await;
+    let body = body(Protocol::Chat, &with_image(), "blind");
+    let client = stage.begin("/v1/chat/completions", &body).await;
+    upstream.asked(1, SOON).await;
+    drop(client);
+    upstream.closed(0, SOON).await;
+    let told = loop {
+        let told = stage.look("/api/requests", &[], b"").await.json();
+        if told["requests"][0].is_object() {
+            break told;
+        }
+        tokio::task::yield_now().await;
+    };
+    let request = &told["requests"][0];
+    assert_eq!(request["outcome"], "client_gone");
+    assert_eq!(request["descriptions"][0]["outcome"], "cancelled");
+    assert_eq!(request["attempts"], json!([]), "the target was not asked");
+    let metrics = stage.look("/metrics", &[], b"").await;
+    let line = "majordomo_descriptions_total{target=\"\",outcome=\"cancelled\"} 1";
+    assert!(metrics.text().contains(line), "{}", metrics.text());
+}
+
+/// An image of one pixel in the `number`th colour.
+fn pixel(number: u8) -> Bytes {
+    let mut pixel = PIXEL.to_vec();
+    pixel[13] = number;
+    pixel.into()
+}
+
+#[tokio::test]
+async fn each_describer_call_is_recorded_under_the_callers_key() {
+    let response = Response {
+        usage: majordomo::Usage {
+            input: 30,
+            output: 4,
+            ..Default::default()
+        },
+        ..Response::new(vec![Part::text("a dot")])
+    };
+    let events: Vec<Event> = response.to_events();
+    let answer = Script::new().read_request().answer(
+        200,
+        "text/event-stream",
+        wires::streamed(Protocol::Chat, &events),
+    );
+    let upstream = Upstream::start(vec![answer; 30]).await;
+    let keys = "[[keys]]\nname = \"laptop\"\nkey = \"CANARY-laptop\"\n";
+    let stage = Stage::start(&blind(upstream.address(), keys)).await;
+    let mut request = Request::user("what are they?").max_tokens(50);
+    for number in 0..20 {
+        request = request.part(Part::image("image/gif", pixel(number)));
+    }
+    let body = body(Protocol::Chat, &request, "blind");
+    let body = std::str::from_utf8(&body).expect("text");
+    let headers = [
+        ("authorization", "Bearer CANARY-laptop"),
+        ("content-type", "application/json"),
+    ];
+    let answer = stage.ask("/v1/chat/completions", &headers, body).await;
+    let changes = answer.header("x-majordomo-changes").unwrap_or_default();
+    assert!(changes.contains("image:20 described"), "{changes}");
+    let told = stage.look("/api/requests", &[], b"").await.json();
+    let request = &told["requests"][0];
+    assert_eq!(request["key"], "laptop");
+    let rows = request["descriptions"].as_array().expect("rows");
+    assert_eq!(rows.len(), 20);
+    for row in rows {
+        assert_eq!(
+            (&row["input_tokens"], &row["output_tokens"]),
+            (&json!(30), &json!(4))
+        );
+        assert_eq!(row["attempts"][0]["target"], "eyes/sharp");
+    }
+    let metrics = stage.look("/metrics", &[], b"").await;
+    for line in [
+        "majordomo_descriptions_total{target=\"eyes/sharp\",outcome=\"described\"} 20",
+        "majordomo_describe_tokens_total{target=\"eyes/sharp\",kind=\"input\"} 600",
+        "majordomo_describe_tokens_total{target=\"eyes/sharp\",kind=\"output\"} 80",
+    ] {
+        assert!(
+            metrics.text().lines().any(|l| l == line),
+            "{line}: {}",
+            metrics.text()
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! The demo provider in every dialect.
+
+use majordomo::FinishReason;
+use majordomo_wire::Protocol;
+
+use crate::serve::stage::Stage;
+
+/// One request per dialect, buffered and streamed.
+fn questions() -> [(Protocol, String, String, &'static str); 5] {
+    let chat = |stream| {
+        format!(
+            r#"{{"model":"demo/text","stream":{stream},"messages":[{{"role":"user","content":"hi"}}]}}"#
+        )
+    };
+    let messages = |stream| {
+        format!(
+            r#"{{"model":"demo/text","max_tokens":99,"stream":{stream},"messages":[{{"role":"user","content":"hi"}}]}}"#
+        )
+    };
+    let responses = |stream| format!(r#"{{"model":"demo/text","stream":{stream},"input":"hi"}}"#);
+    let gemini = r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}"#.to_owned();
+    [
+        (
+            Protocol::Chat,
+            chat(false),
+            chat(true),
+            "/v1/chat/completions",
+        ),
+        (
+            Protocol::Responses,
+            responses(false),
+            responses(true),
+            "/v1/responses",
+        ),
+        (
+            Protocol::Messages,
+            messages(false),
+            messages(true),
+            "/v1/messages",
+        ),
+        (
+            Protocol::Gemini,
+            gemini.clone(),
+            gemini,
+            "/v1beta/models/demo/text:generateContent",
+        ),
+        (Protocol::Ollama, chat(false), chat(true), "/api/chat"),
+    ]
+}
+
+#[tokio::test]
+async fn the_demo_serves_every_dialect_buffered() {
+    let stage = Stage::start("").await;
+    for (protocol, whole, _, path) in questions() {
+        let answer = stage.post(path, whole).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
+        assert_eq!(answer.header("x-majordomo-attempts"), Some("1"));
+        let read = protocol.codec().read_response(answer.body.clone(), 0);
+        let response = read.unwrap_or_else(|error| panic!("{protocol:?}: {error}"));
+        assert!(!response.text().is_empty(), "{protocol:?}");
+        assert!(response.usage.output > 0, "{protocol:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_demo_serves_every_dialect_streamed() {
+    let stage = Stage::start("").await;
+    for (protocol, _, streamed, path) in questions() {
+        let path = path.replace(":generateContent", ":streamGenerateContent?alt=sse");
+        let answer = stage.post(&path, streamed).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let mut reader = protocol.codec().stream_reader();
+        let mut events = Vec::new();
+        reader.push(&answer.body, &mut events).unwrap();
+        reader.finish(&mut events).unwrap();
+        let finish = majordomo::Event::Finish(FinishReason::Stop);
+        assert_eq!(events.last(), Some(&finish), "{protocol:?}");
+    }
+}

@@ -1,0 +1,165 @@
+//! Client keys and body limits.
+
+use bytes::Bytes;
+use majordomo::{Part, Request, Response};
+use majordomo_testkit::Upstream;
+use majordomo_wire::Protocol;
+
+use crate::serve::responses::error_of;
+use crate::serve::stage::{Headers, Stage};
+use crate::serve::wires;
+
+const KEYS: &str = r#"
+[[keys]]
+name = "laptop"
+key = "canary-laptop"
+[[keys]]
+name = "guest"
+key = "canary-guest"
+models = ["demo/text"]
+"#;
+
+/// A request of each dialect for a model.
+fn question(client: Protocol, model: &str) -> (String, String) {
+    let request = Request::user("hi").max_tokens(99);
+    let body = wires::question(client, &request, model, false);
+    let body = String::from_utf8(body.to_vec()).expect("JSON is text");
+    (wires::path(client, model, false), body)
+}
+
+#[tokio::test]
+async fn a_key_is_accepted_wherever_a_dialect_puts_it() {
+    let stage = Stage::start(KEYS).await;
+    for client in Protocol::ALL {
+        let (path, body) = question(client, "demo/text");
+        for header in [
+            ("authorization", "Bearer canary-laptop"),
+            ("authorization", "bearer canary-guest"),
+            ("x-api-key", "canary-laptop"),
+            ("x-goog-api-key", "canary-guest"),
+        ] {
+            let answer = stage.ask(&path, &[header], &body).await;
+            assert_eq!(answer.status, 200, "{client:?} {header:?}");
+        }
+        let path = format!("{path}?key=canary%2Dlaptop");
+        let answer = stage.ask(&path, &[], &body).await;
+        assert_eq!(answer.status, 200, "{client:?}");
+        // Two equal credentials count as one.
+        let answer = stage.ask(&path, &[("x-api-key", "canary-laptop")], &body);
+        assert_eq!(answer.await.status, 200, "{client:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_missing_wrong_or_ambiguous_key_is_refused_in_the_dialects_format() {
+    let stage = Stage::start(KEYS).await;
+    let laptop = ("x-api-key", "canary-laptop");
+    let rows: [(Headers<'_>, u16, &str); 4] = [
+        (&[], 401, "a key is required"),
+        (&[("x-api-key", "canary-guess")], 401, "the key is unknown"),
+        (
+            &[("authorization", "Basic canary-laptop")],
+            401,
+            "a key is required",
+        ),
+        (
+            &[laptop, ("authorization", "Bearer canary-guest")],
+            400,
+            "two different keys",
+        ),
+    ];
+    for client in Protocol::ALL {
+        for (headers, status, text) in rows {
+            let (path, body) = question(client, "demo/text");
+            let answer = stage.ask(&path, headers, &body).await;
+            let said = answer.text();
+            assert_eq!(answer.status, status, "{client:?} {headers:?}: {said}");
+            let error = error_of(client, &answer);
+            assert!(error.message().contains(text), "{client:?}: {said}");
+            assert!(!said.contains("canary"), "{client:?}: {said}");
+            let word = match (client, status) {
+                (Protocol::Ollama, _) => r#"{"error":""#,
+                (Protocol::Gemini, 401) => "UNAUTHENTICATED",
+                (Protocol::Gemini, _) => "INVALID_ARGUMENT",
+                (_, 401) => "authentication_error",
+                (_, _) => "invalid_request_error",
+            };
+            assert!(said.contains(word), "{client:?}: {said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_restricted_key_uses_and_lists_only_its_models() {
+    let stage = Stage::start(KEYS).await;
+    let guest = ("x-api-key", "canary-guest");
+    for client in Protocol::ALL {
+        for model in ["demo/vision", "demo/text,demo/vision"] {
+            let (path, body) = question(client, model);
+            let answer = stage.ask(&path, &[guest], &body).await;
+            assert_eq!(answer.status, 403, "{client:?}: {}", answer.text());
+            let error = error_of(client, &answer);
+            assert!(error.message().contains("`guest`"), "{client:?}: {error}");
+        }
+    }
+    let list = stage.ask("/v1/models", &[guest], "").await;
+    let models = Protocol::Chat.codec().read_models(&list.body).unwrap();
+    let ids: Vec<&str> = models.iter().map(|model| model.id.as_str()).collect();
+    assert_eq!(ids, ["demo/text"]);
+    let answer = stage.ask("/v1/models/demo/vision", &[guest], "").await;
+    assert_eq!(answer.status, 403, "{}", answer.text());
+}
+
+#[tokio::test]
+async fn a_client_key_is_not_forwarded() {
+    let response = Response::new(vec![Part::text("Hello.")]);
+    for client in Protocol::ALL {
+        let upstream = Upstream::start([wires::answering(client, &response, false)]).await;
+        let provider = wires::provider("up", client, upstream.address());
+        let stage = Stage::start(&format!("{KEYS}{provider}")).await;
+        let (path, body) = question(client, "up/m0");
+        let path = format!("{path}?key=canary-laptop");
+        let headers = [("authorization", "Bearer canary-laptop")];
+        let answer = stage.ask(&path, &headers, &body).await;
+        assert_eq!(answer.status, 200, "{client:?}: {}", answer.text());
+        let head = upstream.requests()[0].head.clone();
+        assert!(!head.contains("canary-laptop"), "{client:?}: {head}");
+        assert!(head.contains("canary-of-up"), "{client:?}: {head}");
+    }
+}
+
+#[tokio::test]
+async fn an_oversized_or_malformed_body_is_rejected() {
+    let stage = Stage::start("[server]\nmax_body = \"1KiB\"\n").await;
+    for client in Protocol::ALL {
+        let (path, body) = question(client, "demo/text");
+        let at_most = stage.post(&path, body.clone()).await;
+        assert_eq!(at_most.status, 200, "{client:?}: {}", at_most.text());
+        for size in [2_000, 3_000_000] {
+            let large = Bytes::from(vec![b' '; size]);
+            let answer = stage.post(&path, large).await;
+            assert_eq!(answer.status, 413, "{client:?}: {}", answer.text());
+            let error = error_of(client, &answer);
+            assert!(
+                error.message().contains("`max_body`"),
+                "{client:?}: {error}"
+            );
+        }
+        let zipped = [("content-encoding", "gzip")];
+        let answer = stage.ask(&path, &zipped, &body).await;
+        assert_eq!(answer.status, 415, "{client:?}: {}", answer.text());
+        let answer = stage.post(&path, "{\"model\":").await;
+        assert_eq!(answer.status, 400, "{client:?}: {}", answer.text());
+        error_of(client, &answer);
+        if client != Protocol::Gemini {
+            let nameless = body.replace("demo/text", "");
+            let answer = stage.post(&path, nameless).await;
+            assert_eq!(answer.status, 400, "{client:?}: {}", answer.text());
+            assert!(
+                answer.text().contains("names no model"),
+                "{}",
+                answer.text()
+            );
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The gateway as its clients see it: real sockets, scripted upstreams.
+
+mod acceptance;
+mod demo_dialects;
+mod dialect_pairs;
+mod disconnects;
+mod explain;
+mod failover;
+mod heartbeats;
+mod keys;
+mod max_counts;
+mod model_lists;
+mod passthrough;
+mod reload;
+mod responses;
+mod routes;
+mod stage;
+mod traces;
+mod truncation;
+mod unprocessed;
+mod wires;

@@ -1,0 +1,266 @@
+//! Response headers and statuses: which target served, or why none did.
+
+use majordomo::{Class, Error, Event, Part, Request, Response};
+use majordomo_testkit::{ClosedPort, Script, Upstream};
+use majordomo_wire::{FailedResponse, Protocol};
+
+use crate::serve::stage::{Answer, Stage};
+use crate::serve::wires;
+
+async fn ask(stage: &Stage, client: Protocol, model: &str, stream: bool) -> Answer {
+    let body = wires::question(client, &Request::user("hi"), model, stream);
+    stage.post(&wires::path(client, model, stream), body).await
+}
+
+/// The error as a client of this dialect decodes it.
+pub(crate) fn error_of(client: Protocol, answer: &Answer) -> Error {
+    let header = |name: &str| answer.header(name);
+    client.codec().read_error(&FailedResponse {
+        status: answer.status.as_u16(),
+        header: &header,
+        body: &answer.body,
+        now: std::time::SystemTime::UNIX_EPOCH,
+    })
+}
+
+fn refusing(status: u16, headers: &str, body: &str) -> Script {
+    let length = body.len();
+    let answer = format!(
+        "HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\n{headers}content-length: {length}\r\n\r\n{body}"
+    );
+    Script::new().read_request().send(answer).times(50)
+}
+
+#[tokio::test]
+async fn headers_report_the_request_id_target_attempts_and_changes() {
+    let response = Response::new(vec![Part::text("Hello.")]);
+    let upstream = Upstream::start([wires::answering(Protocol::Messages, &response, false)]).await;
+    let closed = ClosedPort::hold();
+    let config = [
+        wires::provider("closed", Protocol::Chat, closed.address()),
+        wires::provider("up", Protocol::Messages, upstream.address()),
+    ];
+    let stage = Stage::start(&config.concat()).await;
+    let body =
+        r#"{"model":"closed/m0,up/m1","seed":7,"messages":[{"role":"user","content":"hi"}]}"#;
+    let answer = stage.post("/v1/chat/completions", body).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let id = answer.header("x-majordomo-request-id").expect("an id");
+    assert!(id.len() >= 16, "{id}");
+    assert_eq!(answer.header("x-majordomo-target"), Some("up/m1"));
+    assert_eq!(answer.header("x-majordomo-attempts"), Some("3"));
+    assert_eq!(answer.header("x-majordomo-changes"), Some("seed dropped"));
+    let again = stage.post("/v1/chat/completions", body).await;
+    assert_ne!(again.header("x-majordomo-request-id"), Some(id));
+}
+
+#[tokio::test]
+async fn an_exhausted_chain_has_the_most_actionable_status() {
+    let not_found = r#"{"error":{"message":"no such model","code":"model_not_found"}}"#;
+    let too_long = r#"{"error":{"message":"too many tokens","code":"context_length_exceeded"}}"#;
+    let unsupported = r#"{"error":{"message":"no tools","code":"unsupported_parameter"}}"#;
+    let slow_down = r#"{"error":{"message":"slow down","code":"rate_limit_exceeded"}}"#;
+    let rows = [
+        (
+            "404",
+            refusing(404, "", not_found),
+            404,
+            Class::ModelNotFound,
+        ),
+        (
+            "long",
+            refusing(400, "", too_long),
+            400,
+            Class::ContextLength,
+        ),
+        (
+            "unable",
+            refusing(400, "", unsupported),
+            400,
+            Class::Invalid,
+        ),
+        (
+            "limit",
+            refusing(429, "retry-after: 17\r\n", slow_down),
+            429,
+            Class::RateLimited,
+        ),
+        ("down", refusing(500, "", "{}"), 502, Class::Transient),
+    ];
+    let mut config = String::new();
+    let mut upstreams = Vec::new();
+    for (name, script, ..) in &rows {
+        for copy in ["a", "b"] {
+            let upstream = Upstream::start([script.clone()]).await;
+            let name = format!("{copy}{name}");
+            config.push_str(&wires::provider(&name, Protocol::Chat, upstream.address()));
+            upstreams.push(upstream);
+        }
+    }
+    let stage = Stage::start(&config).await;
+    for (name, _, status, class) in &rows {
+        for (number, client) in Protocol::ALL.into_iter().enumerate() {
+            for stream in [false, true] {
+                let model = 2 * number + usize::from(stream);
+                let model = format!("a{name}/m{model},b{name}/m{model}");
+                let answer = ask(&stage, client, &model, stream).await;
+                let what = format!("{client:?} asks {model}: {}", answer.text());
+                assert_eq!(answer.status, *status, "{what}");
+                assert_eq!(answer.header("x-should-retry"), Some("false"), "{what}");
+                let waits = (*status == 429).then_some("17");
+                assert_eq!(answer.header("retry-after"), waits, "{what}");
+                let error = error_of(client, &answer);
+                for target in model.split(',') {
+                    assert!(error.message().contains(target), "{what}");
+                }
+                // Ollama has no error codes, only messages.
+                if client != Protocol::Ollama && client != Protocol::Gemini {
+                    assert_eq!(error.class(), *class, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_overlong_conversation_gets_the_error_that_makes_agents_compact() {
+    let closed = ClosedPort::hold();
+    let config = wires::provider("up", Protocol::Chat, closed.address());
+    let config = config.replace("tools = true", "context_window = 10");
+    let stage = Stage::start(&config).await;
+    let request = Request::user("word ".repeat(1_000));
+    for client in Protocol::ALL {
+        let body = wires::question(client, &request, "up/m0", false);
+        let answer = stage.post(&wires::path(client, "up/m0", false), body).await;
+        let said = answer.text();
+        assert_eq!(answer.status, 400, "{said}");
+        let word = match client {
+            Protocol::Chat | Protocol::Responses => "context_length_exceeded",
+            Protocol::Messages => "prompt is too long",
+            Protocol::Gemini => "INVALID_ARGUMENT",
+            Protocol::Ollama => "up/m0",
+        };
+        assert!(said.contains(word), "{client:?}: {said}");
+        assert_eq!(answer.header("x-majordomo-attempts"), Some("0"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_model_is_a_404_that_suggests_the_nearest() {
+    let stage = Stage::start("[aliases]\nthinking = \"demo/text\"\n").await;
+    for client in Protocol::ALL {
+        for stream in [false, true] {
+            let answer = ask(&stage, client, "thinkng", stream).await;
+            let error = error_of(client, &answer);
+            assert_eq!(answer.status, 404, "{client:?}: {}", answer.text());
+            let text = error.message();
+            assert!(text.contains("`thinkng`"), "{client:?}: {text}");
+            assert!(
+                text.contains("did you mean `thinking`?"),
+                "{client:?}: {text}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_benched_target_that_may_not_be_tried_is_a_503() {
+    let closed = ClosedPort::hold();
+    let config = wires::provider("up", Protocol::Chat, closed.address());
+    let stage = Stage::start(&format!("[chain]\nall_benched = \"fail\"\n{config}")).await;
+    let first = ask(&stage, Protocol::Chat, "up/m0", false).await;
+    assert_eq!(first.status, 502, "{}", first.text());
+    let second = ask(&stage, Protocol::Chat, "up/m0", false).await;
+    assert_eq!(second.status, 503, "{}", second.text());
+    assert_eq!(second.header("x-should-retry"), Some("false"));
+    assert!(second.header("retry-after").is_some());
+    let error = error_of(Protocol::Chat, &second);
+    let begins = error
+        .message()
+        .starts_with("no target could serve the request: up/m0");
+    assert!(begins, "{error}");
+}
+
+#[tokio::test]
+async fn a_rejected_upstream_key_is_not_a_client_error() {
+    let upstream = Upstream::start([refusing(401, "", "{}")]).await;
+    let config = wires::provider("up", Protocol::Chat, upstream.address());
+    let stage = Stage::start(&config).await;
+    let first = ask(&stage, Protocol::Chat, "up/m0", false).await;
+    assert_eq!(first.status, 502, "{}", first.text());
+    // The key is benched and not sent again.
+    let second = ask(&stage, Protocol::Chat, "up/m0", false).await;
+    assert_eq!(second.status, 503, "{}", second.text());
+    assert_eq!(upstream.requests().len(), 1);
+    assert!(!first.text().contains("canary"), "{}", first.text());
+}
+
+#[tokio::test]
+async fn a_name_from_a_providers_list_needs_no_configuration() {
+    let list = r#"{"data":[{"type":"model","id":"claude-opus-5-5","display_name":"x","created_at":"2026-01-01T00:00:00Z"}],"has_more":false,"first_id":"claude-opus-5-5","last_id":"claude-opus-5-5"}"#;
+    let response = Response::new(vec![Part::text("Hello.")]);
+    let whole = wires::whole(Protocol::Messages, &response);
+    // Every request after the model list gets this response.
+    let answering = |script: Script| {
+        (0..4).fold(script, |script, _| {
+            let script = script.read_request();
+            script.answer(200, "application/json", whole.clone())
+        })
+    };
+    let listing = Script::new().read_request();
+    let listing = listing.answer(200, "application/json", list);
+    let upstream = Upstream::start([answering(listing), answering(Script::new())]).await;
+    let config = wires::provider("claude", Protocol::Messages, upstream.address());
+    let stage = Stage::start(&config).await;
+    let request = Request::user("hi").max_tokens(9);
+    let body = wires::question(Protocol::Messages, &request, "claude-opus-5-5", false);
+    let answer = stage.post("/v1/messages?beta=true", body).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let target = answer.header("x-majordomo-target");
+    assert_eq!(target, Some("claude/claude-opus-5-5"));
+    let requests = upstream.requests();
+    let mut asked = requests.iter().map(|request| &request.head);
+    assert!(asked.any(|head| head.starts_with("POST /v1/messages ")));
+}
+
+#[tokio::test]
+async fn a_gemini_stream_without_sse_is_one_json_array() {
+    let words = ["One, ", "two."];
+    let mut events = vec![Event::Start {
+        id: None,
+        model: None,
+    }];
+    events.extend(words.map(|word| Event::Text(word.into())));
+    let mut complete = events.clone();
+    complete.push(Event::Finish(majordomo::FinishReason::Stop));
+    for protocol in [Protocol::Gemini, Protocol::Chat] {
+        for (events, ends) in [(&complete, true), (&events, false)] {
+            let body = wires::streamed(protocol, events);
+            let script = Script::new().read_request().stream_head().chunk(&body);
+            let upstream = Upstream::start([script.last_chunk()]).await;
+            let stage = Stage::start(&wires::provider("up", protocol, upstream.address())).await;
+            let body = r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}"#;
+            let path = "/v1beta/models/up%2Fm0:streamGenerateContent";
+            let answer = stage.post(path, body).await;
+            let said = answer.text();
+            assert_eq!(answer.status, 200, "{said}");
+            assert_eq!(answer.header("content-type"), Some("application/json"));
+            assert_eq!(answer.cut, !ends, "{said}");
+            // A truncated array is unterminated and carries the error.
+            let closed = if ends {
+                said.to_owned()
+            } else {
+                format!("{said}]")
+            };
+            let elements: Vec<serde_json::Value> = serde_json::from_str(&closed).expect(said);
+            let text = |it: &serde_json::Value| {
+                let text = &it["candidates"][0]["content"]["parts"][0]["text"];
+                text.as_str().unwrap_or_default().to_owned()
+            };
+            let texts: String = elements.iter().map(text).collect();
+            assert_eq!(texts, "One, two.", "{said}");
+            let last = elements.last().expect("an element");
+            assert_eq!(last["error"].is_object(), !ends, "{said}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Embeddings and token counts use routes, rules and permits as completions do.
+
+use std::time::Duration;
+
+use majordomo_testkit::{Script, Upstream};
+use majordomo_wire::Protocol;
+
+use crate::serve::stage::Stage;
+use crate::serve::wires;
+
+const SOON: Duration = Duration::from_secs(10);
+const EMBED: &str = r#"{"model":"r","input":"a"}"#;
+
+fn answering(body: &'static str) -> Script {
+    let script = Script::new().read_request();
+    script.answer(200, "application/json", body).times(9)
+}
+
+/// A route over `first` and `second`, with a rule that routes one team to `special`.
+fn config(protocol: Protocol, capacity: u32, upstreams: [&Upstream; 3]) -> String {
+    let names = ["first", "second", "special"];
+    let providers = names.iter().zip(upstreams);
+    let providers: String = providers
+        .map(|(name, upstream)| wires::provider(name, protocol, upstream.address()))
+        .collect();
+    format!(
+        r#"{providers}
+[[routes]]
+model = "r"
+balance = "tier"
+services = [
+  {{ spec = "first/m", tier = 0, capacity = {capacity} }},
+  {{ spec = "second/m", tier = 1 }},
+]
+[[routes.smart]]
+name = "team"
+when = [ {{ position = "header", op = "equals", name = "x-team", value = "red" }} ]
+services = [ {{ spec = "special/m" }} ]
+"#
+    )
+}
+
+#[tokio::test]
+async fn an_embedding_takes_a_permit_of_its_service() {
+    let first = Upstream::start([Script::new().read_request().stall()]).await;
+    let second = Upstream::start([answering(r#"{"data":[]}"#)]).await;
+    let special = Upstream::start([]).await;
+    let config = config(Protocol::Chat, 1, [&first, &second, &special]);
+    let stage = Stage::start(&config).await;
+    let _waiting = stage.begin("/v1/embeddings", EMBED.as_bytes()).await;
+    first.posted(1, SOON).await;
+    let answer = stage.post("/v1/embeddings", EMBED).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(answer.header("x-majordomo-target"), Some("second/m"));
+    assert_eq!(first.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn rules_send_embeddings_and_counts_to_their_services() {
+    for (protocol, path, body, said) in [
+        (Protocol::Chat, "/v1/embeddings", EMBED, r#"{"data":[]}"#),
+        (
+            Protocol::Messages,
+            "/v1/messages/count_tokens",
+            r#"{"model":"r","messages":[{"role":"user","content":"hi"}]}"#,
+            r#"{"input_tokens":42}"#,
+        ),
+    ] {
+        let first = Upstream::start([answering(said)]).await;
+        let second = Upstream::start([]).await;
+        let special = Upstream::start([answering(said)]).await;
+        let config = config(protocol, 9, [&first, &second, &special]);
+        let stage = Stage::start(&config).await;
+        let answer = stage.ask(path, &[("x-team", "red")], body).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert_eq!(special.requests().len(), 1, "{path}");
+        assert_eq!(first.requests().len(), 0, "{path}");
+        stage.ask(path, &[("x-team", "blue")], body).await;
+        assert_eq!(first.requests().len(), 1, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_benched_target_does_not_count_tokens() {
+    let sick = Script::new().read_request();
+    let sick = sick.answer(500, "application/json", "{}").times(99);
+    let first = Upstream::start([sick]).await;
+    let others = [Upstream::start([]).await, Upstream::start([]).await];
+    let config = config(Protocol::Messages, 9, [&first, &others[0], &others[1]]);
+    let stage = Stage::start(&config).await;
+    let ask = r#"{"model":"first/m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}"#;
+    for _ in 0..3 {
+        stage.post("/v1/messages", ask).await;
+    }
+    let before = first.requests().len();
+    let answer = stage.post("/v1/messages/count_tokens", ask).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert!(answer.text().contains("input_tokens"), "{}", answer.text());
+    assert_eq!(first.requests().len(), before);
+}
