@@ -140,7 +140,7 @@ async fn fit_keeps_an_image_that_fits() {
         done,
         printed(
             "xai/grok takes image/jpeg, image/png; 20971520 bytes each\n\
-             sent as it is, as image/png\n"
+             sent unchanged as image/png\n"
         )
     );
 }
@@ -163,7 +163,7 @@ async fn fit_explains_the_change_and_writes_the_image() {
     let lines: Vec<&str> = done.stdout.lines().collect();
     assert!(lines[0].starts_with("anthropic/claude-opus-5-5 takes "));
     assert!(
-        lines[1].starts_with("written anew: 9000×30 pixels, at most "),
+        lines[1].starts_with("re-encoded: 9000×30 pixels, at most "),
         "{}",
         lines[1]
     );

@@ -52,9 +52,10 @@ fn bodies() -> Vec<(&'static str, u16, String)> {
 async fn parsing_a_body_takes_at_most_twice_its_size() {
     let mut over = Vec::new();
     for (name, status, body) in bodies() {
-        let gateway = GatewayCommand::with("[server]\nmax_body = \"64MiB\"\n")
-            .start()
-            .await;
+        let gateway =
+            GatewayCommand::with("[server]\nmax_body = \"64MiB\"\nmax_values = 20000000\n")
+                .start()
+                .await;
         // One-time allocations do not count.
         for path in ["/v1/chat/completions", "/v1/models"] {
             gateway
@@ -80,4 +81,56 @@ async fn parsing_a_body_takes_at_most_twice_its_size() {
         }
     }
     assert!(over.is_empty(), "{}", over.join("\n"));
+}
+
+/// Elements of a few bytes that a codec turns into structs of hundreds.
+#[tokio::test]
+async fn tiny_elements_beyond_the_limit_are_refused_before_they_take_memory() {
+    let list = |element: &str| vec![element; (24 * MIB) / (element.len() + 1)].join(",");
+    let rows = [
+        (
+            "/api/chat",
+            r#"{"model":"demo/text","messages":[{"role":"user","images":[LIST]}]}"#,
+            r#""""#,
+        ),
+        (
+            "/v1/responses",
+            r#"{"model":"demo/text","input":[LIST]}"#,
+            "{}",
+        ),
+        (
+            "/api/chat",
+            r#"{"model":"demo/text","messages":[{"role":"assistant","tool_calls":[LIST]}]}"#,
+            r#"{"function":{}}"#,
+        ),
+        (
+            "/v1beta/models/demo/text:generateContent",
+            r#"{"contents":[LIST]}"#,
+            "{}",
+        ),
+        (
+            "/v1/chat/completions",
+            r#"{"model":"demo/text","messages":[],"stop":[LIST]}"#,
+            r#""""#,
+        ),
+        (
+            "/v1/messages",
+            r#"{"model":"demo/text","max_tokens":1,"messages":[{"role":"user","content":[{"type":"document","source":{"type":"content","content":[LIST]}}]}]}"#,
+            r#"{"type":"image"}"#,
+        ),
+    ];
+    for (path, body, element) in rows {
+        let body = body.replace("LIST", &list(element));
+        let gateway = GatewayCommand::with("").start().await;
+        gateway.send(post(path, "", "{}")).await;
+        gateway.reset_peak();
+        let idle = gateway.memory();
+        let answer = gateway.send(&post(path, "", &body)).await;
+        assert!(
+            answer.starts_with("HTTP/1.1 400"),
+            "{path} {element}: {answer}"
+        );
+        let (highest, most) = (gateway.peak_memory(), idle + 2 * body.len() + OVERHEAD);
+        assert!(highest <= most, "{path} {element}: {idle} became {highest}");
+    }
 }

@@ -85,7 +85,7 @@ async fn a_world_readable_file_with_keys_is_warned_about_once() {
         gateway.send(chat_request("demo/text", false)).await;
         let log = gateway.log_until("served request=").await;
         let warned = log
-            .matches("every user of this machine can read it")
+            .matches("is readable by every user of this machine")
             .count();
         assert_eq!(warned, warnings, "{before} {config}\n{log}");
         assert!(!log.contains("CANARY"), "{log}");
