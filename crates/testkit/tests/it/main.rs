@@ -2,3 +2,4 @@
 
 mod cited_tests;
 mod environment_variables;
+mod layout;
