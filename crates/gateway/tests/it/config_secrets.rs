@@ -33,7 +33,7 @@ static WHOLE: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Every position of a secret, correct, misspelled or wrong; `@` is the value.
-const PLACES: [&str; 46] = [
+const PLACES: [&str; 48] = [
     "[[keys]]\nname = \"a\"\nkey = @\n",
     "[[keys]]\nname = \"a\"\nhash = @\n",
     "[[keys]]\nname = \"a\"\nkye = @\n",
@@ -80,6 +80,8 @@ const PLACES: [&str; 46] = [
     "[fetch]\nheaders = { cookie = @ }\n",
     "[aliases]\nfast = \"nobody/x\"\n[health]\npasswrod = @\n",
     "[[routes]]\nmodel = \"r\"\nservices = [ { spec = \"nobody/x\", api_key = @ } ]\n",
+    "[aliases]\napi_key = @\nbroken = 1\n",
+    "[[routes]]\nmodel = \"r\"\nservices = []\nsmart = [ { when = [ { position = \"header\", header = \"authorization\", value = @ } ] } ]\n",
 ];
 
 /// A canary as every TOML type, and as invalid TOML.
@@ -274,5 +276,17 @@ fn harmless_values_are_shown() {
     ] {
         let told = told(text);
         assert!(told.contains(shown), "{shown}: {told}");
+    }
+}
+
+#[test]
+fn a_secret_is_not_quoted_where_it_stands_a_second_time() {
+    for text in [
+        "[server]\nlisten = \"u:CANARY@127.0.0.1:1\"\n",
+        "[server]\noperator_listen = \"u:CANARY@127.0.0.1:1\"\n",
+        "[[keys]]\nname = \"a\"\nkey = \"CANARY-again\"\nrole = \"CANARY-again\"\n",
+        "[[keys]]\nname = \"a\"\nkey = \"CANARY-again\"\n[server]\nlisten = \"CANARY-again\"\n",
+    ] {
+        assert_hidden(text);
     }
 }

@@ -146,10 +146,11 @@ impl HiddenSpans {
             Some(DeValue::String(text)) => Some(text.to_string()),
             _ => None,
         };
-        // A condition on a header that holds a secret, whichever key names the header.
-        let names =
-            |value: &SpannedValue<'_>| text(Some(value)).is_some_and(|name| is_secret_name(&name));
-        let of_header = table.contains_key("value") && table.iter().any(|(_, value)| names(value));
+        // A condition on a header that holds a secret, under the right key or a likely one.
+        let names = |key: &str| text(table.get(key)).is_some_and(|name| is_secret_name(&name));
+        let of_header = ["name", "header", "header_name", "field"]
+            .into_iter()
+            .any(names);
         let is_tls = table.contains_key("cert");
         for (name, value) in table {
             self.mask_lookalikes(name.span(), name.get_ref());
