@@ -253,5 +253,6 @@ async fn a_crowd_of_one_tenants_images_delays_another_tenants_by_one_turn() {
         began.elapsed()
     });
     let (_, waited) = tokio::join!(crowded, alone);
-    assert!(waited <= Duration::from_secs(2), "{waited:?}");
+    // The call in flight, one turn of the crowd, and its own; in order of arrival, 13.
+    assert!(waited <= Duration::from_secs(3), "{waited:?}");
 }
