@@ -1,5 +1,5 @@
-//! Any text as the gateway's configuration: it is put to work, or refused with
-//! problems that can be printed and that show nothing of the environment.
+//! Any text, as the gateway's configuration: it is accepted, or rejected with printable
+//! diagnostics that reveal no value of the environment.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use majordomo::transport::{self, Transport};
 use majordomo_gateway::GatewayState;
 use majordomo_gateway::config::{Config, Diagnostics};
 
-/// What no message may hold.
+/// A canary that no message may contain.
 const HIDDEN: &str = "CANARY-environment";
 
 static ENVIRONMENT: LazyLock<BTreeMap<String, String>> =
@@ -29,7 +29,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     }
 });
 
-/// Nothing here reads a file or opens a connection.
+/// Builds the gateway's state without reading a file or opening a connection.
 fn judged(text: &str) -> Result<GatewayState, Diagnostics> {
     let config = Config::parse("majordomo.toml", text, &ENVIRONMENT)?;
     GatewayState::new(&config, &ENVIRONMENT, &TRANSPORT, None)

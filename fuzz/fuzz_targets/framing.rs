@@ -1,4 +1,4 @@
-//! Streams of any bytes: how they are cut and how their lines end changes nothing.
+//! Any bytes, as a stream: chunking and line endings change nothing.
 #![no_main]
 #![allow(dead_code, reason = "only the streams of the shared checks are used")]
 
@@ -18,7 +18,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         if let Some(windows) = &windows {
             assert_eq!(whole, pushed(protocol, chunks(windows)), "with CRLF");
         }
-        // Lines of JSON know no comments.
+        // NDJSON has no comments.
         if protocol != Protocol::Ollama {
             assert_eq!(whole, pushed(protocol, chunks(&commented)), "with comments");
         }

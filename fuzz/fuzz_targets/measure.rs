@@ -1,4 +1,4 @@
-//! Any bytes: their header is read without a panic.
+//! Any bytes: reading their image header never panics.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

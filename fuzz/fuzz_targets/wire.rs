@@ -1,4 +1,4 @@
-//! What holds for the reader of every dialect, whatever bytes it gets.
+//! Properties of every dialect's reader, for any bytes.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -8,7 +8,7 @@ use majordomo_llm::{Event, Result};
 use majordomo_wire::{Codec, FailedResponse, Incoming, Outgoing, Protocol, Reply, StreamReader};
 use serde_json::value::RawValue;
 
-/// Gives the bytes to every reader of the dialect and what was read to every writer.
+/// Passes the bytes to every reader of the dialect, and the results to every writer.
 pub fn read(protocol: Protocol, data: &[u8]) {
     request(protocol, data);
     response(protocol, data);
@@ -40,7 +40,7 @@ fn request(protocol: Protocol, data: &[u8]) {
     }
 }
 
-/// An untouched request is written as its own bytes, but for the model.
+/// An untouched request is written back as the same bytes, except for the model.
 fn untouched(codec: &dyn Codec, incoming: &Incoming, data: &[u8]) {
     let model = incoming.model.clone().unwrap_or_default();
     let to = Outgoing::new(&model).stream(incoming.stream);
@@ -53,7 +53,7 @@ fn untouched(codec: &dyn Codec, incoming: &Incoming, data: &[u8]) {
     assert!(before == after, "more than the model was changed");
 }
 
-/// What stands before and behind the value of `model`; nothing without one.
+/// The bytes before and after the value of `model`; `None` if there is none.
 fn around_model(body: &[u8]) -> Option<(&[u8], &[u8])> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_slice(body).ok()?;
     let value = fields.get("model")?.get();
@@ -95,7 +95,7 @@ fn stream(protocol: Protocol, data: &[u8]) {
     let pieces = pushed(protocol, chunks(data));
     assert_eq!(whole, pieces, "chunking changed the events");
     let tapped = tapped(protocol, data);
-    // A tap looks for keys by their bytes, so it is not asked to see escaped ones.
+    // A tap matches keys bytewise, so it may miss escaped ones.
     if whole.ended.is_ok() && !data.contains(&b'\\') {
         assert_eq!(tapped.ended, Ok(()), "the tap saw another end");
         assert_eq!(tapped.usage(), whole.usage(), "the tap saw another usage");
@@ -110,12 +110,12 @@ fn stream(protocol: Protocol, data: &[u8]) {
     }
 }
 
-/// What a stream gave.
+/// The outcome of reading a stream.
 #[derive(Debug, PartialEq)]
 pub struct Seen {
     /// The events, up to the end or the first error.
     pub events: Vec<Event>,
-    /// How it ended: well, or with the kind of its error.
+    /// `Ok`, or the kind of the error that ended it.
     pub ended: Result<(), String>,
 }
 
@@ -126,14 +126,14 @@ impl Seen {
     }
 }
 
-/// Reads a stream that comes in these pieces.
+/// Reads a stream that arrives in these chunks.
 pub fn pushed<'d>(protocol: Protocol, pieces: impl IntoIterator<Item = &'d [u8]>) -> Seen {
     seen(protocol, pieces, |reader, piece, events| {
         reader.push(piece, events)
     })
 }
 
-/// Taps a stream, whole and in pieces, which must be the same.
+/// Taps a stream, whole and in chunks; the results must be equal.
 fn tapped(protocol: Protocol, data: &[u8]) -> Seen {
     let tap = |reader: &mut dyn StreamReader, piece: &[u8], events: &mut Vec<Event>| {
         reader.tap(piece, events)
@@ -159,7 +159,7 @@ fn seen<'d>(
     Seen { events, ended }
 }
 
-/// Pieces of 1 to 32 bytes, whose sizes follow from the bytes themselves.
+/// Chunks of 1 to 32 bytes, with sizes derived from the bytes.
 pub fn chunks(mut data: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut dice = data.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)

@@ -1,29 +1,29 @@
-//! The little HTTP/1.1 that a mock and a load generator need. Both cost far less
-//! than what stands between them, and know nothing of any gateway.
+//! The subset of HTTP/1.1 that the mock and the load generator need. Both cost far less
+//! than the gateway between them, and neither depends on a gateway's code.
 
 use std::io::{Error, ErrorKind, Result};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// Finds bytes in bytes.
+/// Returns the index of the first `needle` in `hay`.
 pub fn find(needle: &[u8], hay: &[u8]) -> Option<usize> {
     hay.windows(needle.len()).position(|part| part == needle)
 }
 
-/// One message at a time from a connection that is kept.
+/// Reads messages from a keep-alive connection, one at a time.
 pub struct Messages<R> {
     from: R,
     buffer: Vec<u8>,
 }
 
-/// A head with its body. Chunks are joined.
+/// A head and its body, with chunks joined.
 pub struct Message {
     pub head: String,
     pub body: Vec<u8>,
 }
 
 impl Message {
-    /// A header's value; names in heads are compared as they are in lower case.
+    /// A header's value; names are case-insensitive.
     fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (found, value) = line.split_once(':')?;
@@ -40,7 +40,7 @@ impl<R: AsyncRead + Unpin> Messages<R> {
         }
     }
 
-    /// The next message; none when the other side has closed.
+    /// The next message; `None` once the peer has closed.
     pub async fn next(&mut self) -> Result<Option<Message>> {
         let end = loop {
             if let Some(end) = find(b"\r\n\r\n", &self.buffer) {

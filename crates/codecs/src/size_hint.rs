@@ -1,12 +1,12 @@
-//! The size that a decoded picture will be used at.
+//! The size at which a decoded picture will be used.
 
 /// The size that the caller needs, in pixels as stored.
 #[derive(Clone, Copy, Debug)]
 pub enum SizeHint {
     /// The picture is used once, at this size: it may already be reduced to it.
     ReduceTo((u32, u32)),
-    /// The picture is kept for several sizes, of which this is the first: it has at least
-    /// this size.
+    /// The picture is kept for several sizes, of which this is the first: it must not be
+    /// smaller.
     AtLeast((u32, u32)),
 }
 

@@ -1,6 +1,6 @@
 //! SIGHUP reloads the file.
 //!
-//! A binary of its own because the signal reaches every watcher in the process.
+//! A separate binary because the signal reaches every watcher in the process.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;

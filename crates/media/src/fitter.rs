@@ -277,7 +277,7 @@ fn interrupted() -> Error {
     Error::new(ErrorKind::Unsupported, "image processing was interrupted")
 }
 
-/// Which images can be re-encoded at all.
+/// Whether each image can be re-encoded.
 fn shrinkable(images: &[(usize, &Image)]) -> Vec<bool> {
     let opens = |image: &Image| sniff(&image.data).is_some_and(Format::decodes);
     images.iter().map(|(_, image)| opens(image)).collect()

@@ -1,6 +1,6 @@
 //! Decoding stays within its memory limit, measured in a child process per image; 32 MiB
-//! are allowed for the process and the result. Files that are refused must not take memory
-//! at all.
+//! are allowed for the process and the result. Refused files must not
+//! take any memory.
 //!
 //! A separate binary with its own `main`, which starts itself as the child.
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by failing")]

@@ -31,7 +31,7 @@ pub enum StreamStep {
     End,
     /// Resets the stream.
     Reset(Reason),
-    /// Sends GOAWAY; streams in flight go on.
+    /// Sends GOAWAY; streams in flight continue.
     GoAway,
     /// Idles until the client resets the stream.
     Stall,
@@ -243,7 +243,7 @@ impl StreamPlayer {
                 None => self.respond.send_reset(reason),
             },
             StreamStep::GoAway => {
-                // The connection may be gone already, which is just as well.
+                // The send fails only if the connection has already closed.
                 let _ = self.go_away.send(());
             }
             StreamStep::Stall => {

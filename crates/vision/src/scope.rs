@@ -32,7 +32,7 @@ impl Scope {
         }))
     }
 
-    /// Every call origin for the request so far, by either entry point.
+    /// All calls made for the request so far, by either entry point.
     pub fn calls(&self) -> Vec<DescribeCall> {
         lock(&self.0.calls).clone()
     }

@@ -1,8 +1,8 @@
-//! `load PORT PATH BODY-FILE KEY REQUESTS CONCURRENCY EXPECT`: asks the same
-//! thing again and again over kept connections, and looks into every answer.
+//! `load PORT PATH BODY-FILE KEY REQUESTS CONCURRENCY EXPECT`: repeats one request
+//! over keep-alive connections and verifies every response.
 //!
-//! Prints one line of JSON: how many, how many went wrong, seconds, and the median
-//! and 99th percentile of the time of an answer in microseconds.
+//! Prints one line of JSON: requests, failures, seconds, and the median and 99th
+//! percentile latency in microseconds.
 
 use std::cell::RefCell;
 use std::io::Result;
@@ -69,7 +69,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// Asks until nothing is left to ask; a connection that breaks is made anew.
+/// Sends requests until none are left; reconnects when a connection breaks.
 async fn client(work: Rc<RefCell<Work>>) {
     loop {
         if let Err(error) = connection(&work).await {

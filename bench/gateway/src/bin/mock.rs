@@ -1,8 +1,8 @@
-//! `mock PORT`: an upstream that answers at once, in two dialects.
+//! `mock PORT`: an upstream that responds immediately, in two dialects.
 //!
-//! The model says how: `small` is a whole answer, `burst` a stream of 200 chunks
-//! written one after the other, `flood` the same in one write, and `paced` with
-//! 10 ms between two.
+//! The model selects the response: `small` is not streamed, `burst` is a stream of 200
+//! chunks with one write each, `flood` the same stream in one write, and `paced` the same
+//! with 10 ms between chunks.
 
 use std::io::Result;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const HEAD: &[u8] =
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 const END: &[u8] = b"0\r\n\r\n";
 
-/// Every answer, made once.
+/// All responses, built once.
 struct Answers {
     chat: Dialect,
     messages: Dialect,
@@ -27,7 +27,7 @@ struct Answers {
 struct Dialect {
     whole: Vec<u8>,
     stream: Vec<Vec<u8>>,
-    /// The whole stream with its end.
+    /// The whole stream, including its terminator.
     at_once: Vec<u8>,
 }
 
@@ -53,7 +53,7 @@ async fn main() -> Result<()> {
         let (stream, _) = listener.accept().await?;
         let answers = Arc::clone(&answers);
         tokio::spawn(async move {
-            // A connection that breaks is the other side's business.
+            // The load generator handles broken connections.
             let _ = serve(stream, &answers).await;
         });
     }
@@ -68,7 +68,7 @@ async fn serve(mut stream: TcpStream, answers: &Answers) -> Result<()> {
             true => &answers.messages,
             false => &answers.chat,
         };
-        // The model comes first or last in a body, never inside a large image.
+        // The model is near the start or the end of a body, so a large image is not searched.
         let ends = [
             &request.body[..request.body.len().min(300)],
             &request.body[request.body.len().saturating_sub(300)..],

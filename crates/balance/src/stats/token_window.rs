@@ -9,7 +9,7 @@ const SLOT: u64 = 10_000_000;
 const COUNT_BITS: u32 = 40;
 const MAX_COUNT: u64 = (1 << COUNT_BITS) - 1;
 
-/// A ring of slots; each word carries its own time, so none has to be cleared.
+/// A ring of slots; each word carries its own time, so none needs clearing.
 #[derive(Debug, Default)]
 pub(super) struct TokenWindow([AtomicU64; SLOTS]);
 

@@ -1,7 +1,7 @@
 //! Misbehaving clients, upstreams and files, on raw sockets. `docs/faults.md` lists
 //! every case with its test.
 //!
-//! A binary of its own: every case checks the descriptors, panics and log lines of the
+//! A separate binary: every case checks the descriptors, panics and log lines of the
 //! whole process, so nothing else may run in it.
 //!
 //! Decisions that may surprise:

@@ -2,7 +2,7 @@
 //! six times the CPU of a quarter of it, from every front to every target dialect. Small
 //! sizes would hide quadratic terms.
 //!
-//! A binary of its own because it measures the CPU time of its process, with its own
+//! A separate binary because it measures the CPU time of its process, with its own
 //! `main` because it prints a table. Arguments select rows by name.
 
 mod contract;

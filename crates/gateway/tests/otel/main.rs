@@ -1,6 +1,6 @@
 //! Spans as a collector receives them: real sockets, scripted upstreams.
 //!
-//! A binary of its own because it needs the feature `otel`.
+//! A separate binary because it needs the feature `otel`.
 
 mod collector;
 mod spans_and_secrets;

@@ -1,6 +1,6 @@
 //! A describer with real OCR: text drawn into images reaches the model.
 //!
-//! A binary of its own because `tests/ocr_describer/run` starts the describer, draws the
+//! A separate binary because `tests/ocr_describer/run` starts the describer, draws the
 //! images and runs only this; without them these tests are skipped.
 
 mod engine;

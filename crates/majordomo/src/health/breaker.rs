@@ -25,8 +25,8 @@ pub struct HealthConfig {
     /// Growth of each further bench (exponential backoff); 1 or less means 2.
     pub factor: f64,
     /// Whether a single request at a time probes a target after its bench (half-open), and
-    /// a failed probe benches it again. If off, all requests return at once and failures
-    /// count from zero.
+    /// a failed probe benches it again. If off, all requests are admitted immediately and
+    /// failures count from zero.
     pub single_probe: bool,
 }
 
@@ -75,7 +75,7 @@ pub(super) struct CircuitBreaker {
     probe: Option<u64>,
     probes: u64,
     /// A probe's stream committed but has not finished: others are admitted, and the next
-    /// failure benches again at once.
+    /// failure benches again immediately.
     on_trial: bool,
 }
 
@@ -138,7 +138,7 @@ pub(crate) struct Denied {
 impl Denied {
     /// Sorts benched targets for the last resort, most promising first. The fewer benches
     /// since its last success, the more likely one request caused the bench; a target that
-    /// could not be reached comes after one that answered, and one that was benched by
+    /// could not be reached comes after one that responded, and one that was benched by
     /// hand comes last. Among equals, the bench that ends first.
     pub(crate) fn last_resort_order(&self) -> (bool, u32, bool, Duration) {
         let (by_hand, unreachable) = match &self.cause {
@@ -167,7 +167,7 @@ pub(super) enum HealthFailure {
     Throttled(Duration),
     /// Benches for this long without counting.
     Suspended(Duration),
-    /// Benches at once, with exponential backoff: a rejected credential.
+    /// Benches immediately, with exponential backoff: a rejected credential.
     Growing(Duration),
 }
 

@@ -1,8 +1,8 @@
 //! Files with 8-bit samples, no palette and no interlacing.
 //!
 //! Scanlines are inflated (RFC 1951) into a small window, unfiltered, and moved to the
-//! picture while they are in the cache. If the picture is to be reduced, that happens on
-//! the way, so it never exists at full size.
+//! picture while they are in the cache. A picture to be reduced is reduced during
+//! decoding, so it never exists at full size.
 
 use fdeflate::Decompressor;
 use fearless_simd::{Level, dispatch};
