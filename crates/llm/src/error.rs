@@ -63,6 +63,16 @@ pub enum ErrorKind {
     Unknown,
 }
 
+impl ErrorKind {
+    /// Whether no server was reached: the request cannot have caused the failure.
+    pub fn is_unreachable(self) -> bool {
+        matches!(
+            self,
+            Self::Connect | Self::Dns | Self::Tls | Self::Timeout(Timer::Connect)
+        )
+    }
+}
+
 /// The timers of an attempt; [`ErrorKind::Timeout`] names the one that expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

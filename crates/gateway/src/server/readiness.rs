@@ -1,7 +1,7 @@
 //! Readiness: whether any configured target can serve.
 
 use http::StatusCode;
-use majordomo::{BenchCause, ErrorKind, Health, HealthStatus, Timer};
+use majordomo::{BenchCause, Health, HealthStatus};
 
 use super::context::ServerContext;
 
@@ -57,25 +57,18 @@ impl ConfiguredTargets<'_> {
         let benched = status.until_usable.is_some();
         let known = match &status.cause {
             _ if status.closed || !self.has_last_resort => true,
-            Some(BenchCause::Failed { kind, .. }) => is_unreachable(*kind) || status.rounds > 1,
+            Some(BenchCause::Failed { kind, .. }) => kind.is_unreachable() || status.rounds > 1,
             Some(BenchCause::ByHand { .. }) | None => true,
         };
         benched && known
     }
 }
 
-fn is_unreachable(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::Connect | ErrorKind::Dns | ErrorKind::Tls | ErrorKind::Timeout(Timer::Connect)
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use majordomo::Class;
+    use majordomo::{Class, ErrorKind};
 
     use super::*;
 

@@ -17,7 +17,6 @@ use super::retry::RetryBudget;
 use super::shaping::{ShapeMode, reduce_request, shape_for};
 use super::target::TargetPermit;
 use super::{AllBenched, Chain, ChainConfig, ChainTarget, Shaped};
-use crate::health::is_unreachable;
 
 /// One request on its way down the chain.
 pub(super) struct Walk<'a, O> {
@@ -199,7 +198,7 @@ impl<'a, O: Operation> Walk<'a, O> {
             self.recorder.failed(target, began, changes, class, &error);
             let could_serve = !class.is_incapable() && class != Class::Forbidden;
             self.failed_in_service |=
-                could_serve && !permit.is_probe() && !is_unreachable(error.kind());
+                could_serve && !permit.is_probe() && !error.kind().is_unreachable();
             permit.fail(class, &error);
             if !permit.still_good() || !budget.allows(class) {
                 return self.advance(class, error);

@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use majordomo_llm::{ErrorKind, Timer};
-
 use crate::bench_cause::BenchCause;
 
 /// Configures benches.
@@ -143,19 +141,11 @@ impl Denied {
     pub(crate) fn last_resort_order(&self) -> (bool, u32, bool, Duration) {
         let (by_hand, unreachable) = match &self.cause {
             Some(BenchCause::ByHand { .. }) => (true, false),
-            Some(BenchCause::Failed { kind, .. }) => (false, is_unreachable(*kind)),
+            Some(BenchCause::Failed { kind, .. }) => (false, kind.is_unreachable()),
             None => (false, false),
         };
         (by_hand, self.rounds, unreachable, self.wait)
     }
-}
-
-/// Whether a failure means that no server was reached.
-pub(crate) fn is_unreachable(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::Connect | ErrorKind::Dns | ErrorKind::Tls | ErrorKind::Timeout(Timer::Connect)
-    )
 }
 
 /// The effect of a failed attempt.

@@ -22,8 +22,8 @@ use std::time::{Duration, Instant};
 
 use majordomo_llm::Fingerprint;
 
+pub(crate) use breaker::Denied;
 pub use breaker::HealthConfig;
-pub(crate) use breaker::{Denied, is_unreachable};
 pub(crate) use permit::HealthPermit;
 pub(crate) use subject::Subject;
 use subject_table::SubjectTable;
