@@ -59,7 +59,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn model() -> Result<Chain, Error> {
     let registry = Registry::from_env();
     if let Ok(spec) = std::env::var("SPEC") {
-        return Ok(registry.parse(&spec)?);
+        return Ok(registry.model(&spec)?);
     }
     let fake = Fake::new("scripted");
     let calls = |calls: &[(&str, &str)]| {
@@ -80,5 +80,5 @@ fn model() -> Result<Chain, Error> {
         ],
     );
     registry.register(fake);
-    Ok(registry.parse("scripted/model")?)
+    Ok(registry.model("scripted/model")?)
 }

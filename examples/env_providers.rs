@@ -36,14 +36,14 @@ async fn main() -> Result<(), Error> {
         .build();
 
     let reply = registry
-        .parse("box/any-model")?
+        .model("box/any-model")?
         .generate(Request::user("hi"))
         .await?;
     println!("{} (served by {})", reply.text(), reply.model);
     if let Err(problems) = registry.load_env(&variables) {
         println!("unusable: {problems}");
     }
-    if let Err(error) = registry.parse("typo/x") {
+    if let Err(error) = registry.model("typo/x") {
         println!("on use: {error}");
     }
     Ok(())

@@ -22,7 +22,7 @@ fn main() -> Result<(), SpecError> {
     let spec = given
         .as_deref()
         .unwrap_or("m5/qwen3:30b,ollama-cloud/kimi-k2.6:cloud,thinking");
-    match registry.parse(spec) {
+    match registry.model(spec) {
         Ok(chain) => {
             println!("{spec}");
             for (n, (target, takes)) in chain.describe().enumerate() {
@@ -40,7 +40,7 @@ fn main() -> Result<(), SpecError> {
         Err(error) => println!("{error}"),
     }
     for mistake in ["thinkin", "antropic/claude", "m5/", ","] {
-        if let Err(error) = registry.parse(mistake) {
+        if let Err(error) = registry.model(mistake) {
             println!("{mistake:?}: {error}");
         }
     }

@@ -8,10 +8,10 @@ use majordomo::{Error, Event, FinishReason, Registry, Request, StreamItem};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let home = Fake::new("m5");
-    let busy = || Step::fail(Error::provider(503, "the machine is asleep"));
+    let busy = || Step::fail(Error::http(503, "the machine is asleep"));
     home.enqueue("qwen3:30b", [busy(), busy()]);
     let cloud = Fake::new("cloud");
-    cloud.enqueue("kimi", [Step::fail(Error::provider(404, "no such model"))]);
+    cloud.enqueue("kimi", [Step::fail(Error::http(404, "no such model"))]);
     cloud.enqueue(
         "minimax",
         [Step::reply("Hello from the tail of the chain.")],
@@ -21,7 +21,7 @@ async fn main() -> Result<(), Error> {
     registry.register(home);
     registry.register(cloud.clone());
     registry.alias("thinking", "cloud/minimax")?;
-    let model = registry.parse("m5/qwen3:30b,cloud/kimi,thinking")?;
+    let model = registry.model("m5/qwen3:30b,cloud/kimi,thinking")?;
 
     let reply = model.generate(Request::user("hi").max_tokens(200)).await?;
     println!("{} (served by {})", reply.text(), reply.model);
@@ -31,7 +31,7 @@ async fn main() -> Result<(), Error> {
 
     println!("\nThe next request skips the benched target:");
     // This stream fails before its first event, so only the attempt log shows it.
-    let dying = || Step::fail(Error::provider(500, "out of memory"));
+    let dying = || Step::fail(Error::http(500, "out of memory"));
     cloud.enqueue("kimi", [dying(), dying()]);
     let words = ["Streams fail over ", "until their first word."];
     let said = words.map(|word| Event::Text(word.into()));

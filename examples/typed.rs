@@ -57,7 +57,7 @@ async fn main() -> Result<(), Error> {
 fn model() -> Result<Chain, Error> {
     let registry = Registry::from_env();
     if let Ok(spec) = std::env::var("SPEC") {
-        return Ok(registry.parse(&spec)?);
+        return Ok(registry.model(&spec)?);
     }
     let fake = Fake::new("scripted");
     let wrong = r#"{"title": "Soup", "time": "half an hour", "ingredients": []}"#;
@@ -67,5 +67,5 @@ fn model() -> Result<Chain, Error> {
     let finish = Event::Finish(FinishReason::Stop);
     fake.enqueue("small", [Step::events(words.chain([finish]))]);
     registry.register(fake);
-    Ok(registry.parse("scripted/small,scripted/large")?)
+    Ok(registry.model("scripted/small,scripted/large")?)
 }

@@ -33,7 +33,7 @@ fn agent(fake: &Fake) -> Agent {
     });
     let registry = Registry::empty();
     registry.register(fake.clone());
-    Agent::builder(registry.parse("fp/m").unwrap())
+    Agent::builder(registry.model("fp/m").unwrap())
         .system("You are one of a thousand.")
         .tool(echo("look"))
         .tool(echo("listen"))

@@ -43,11 +43,7 @@ fn pool(tactic: Tactic, services: usize, now: Instant) -> Pool {
         let stats = service.stats();
         for sample in 0..10 {
             let millis = 200 + 37 * (index.get() as u64 % 11) + sample;
-            let usage = Usage {
-                input: 9_900,
-                output: 100,
-                ..Usage::default()
-            };
+            let usage = Usage::new(9_900, 100);
             stats.record_first_token(Duration::from_millis(millis / 4));
             stats.record_speed(100, Duration::from_millis(millis));
             stats.record_response(Duration::from_millis(millis), now);

@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::{input, output};
 
 pub(crate) async fn run(args: ChatArgs) -> Result<(), CliError> {
-    let chain = Registry::from_env().parse(&args.spec)?;
+    let chain = Registry::from_env().model(&args.spec)?;
     let images = args.images.iter().map(|path| input::image(path));
     let images: Result<Vec<Part>, CliError> = images.map(|it| it.map(Part::Image)).collect();
     let schema = args.schema.as_deref().map(input::schema).transpose()?;

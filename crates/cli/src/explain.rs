@@ -9,7 +9,7 @@ use crate::{capabilities, output};
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     let registry = Registry::from_env();
     // clap requires either a spec or a request.
-    let chain = registry.parse(args.spec.as_deref().unwrap_or_default())?;
+    let chain = registry.model(args.spec.as_deref().unwrap_or_default())?;
     let health = registry.health().snapshot();
     let rows: Vec<[String; 7]> = chain
         .describe()

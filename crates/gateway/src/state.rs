@@ -216,7 +216,7 @@ impl GatewayState {
         match self.catalogue.find(model).await {
             Some(spec) => self
                 .registry
-                .parse(&spec)
+                .model(&spec)
                 .map_err(|_| unknown_model(&problem)),
             None => Err(self.unknown_model(model, &problem).await),
         }
@@ -230,7 +230,7 @@ impl GatewayState {
         for name in named.chain(aliases) {
             let chain = match self.routes.find(&name) {
                 Some(route) => route.declared_chain(&name, &self.registry).ok(),
-                None => self.registry.parse(&name).ok(),
+                None => self.registry.model(&name).ok(),
             };
             models.push(ModelInfo {
                 capabilities: chain.and_then(|chain| head(&chain)),
@@ -240,7 +240,7 @@ impl GatewayState {
         for (provider, list) in self.catalogue.all().await {
             for model in list.iter() {
                 let id = format!("{provider}/{}", model.id);
-                let known = self.registry.parse(&id).ok().and_then(|chain| head(&chain));
+                let known = self.registry.model(&id).ok().and_then(|chain| head(&chain));
                 models.push(ModelInfo {
                     capabilities: known.or_else(|| model.capabilities.clone()),
                     id,
@@ -281,7 +281,7 @@ impl GatewayState {
         });
         let mut targets: BTreeSet<String> = models.collect();
         for spec in self.config.specs() {
-            let chain = self.registry.parse(&spec.text).ok();
+            let chain = self.registry.model(&spec.text).ok();
             let found = chain.iter().flat_map(|chain| chain.targets());
             targets.extend(found.map(ToString::to_string));
         }
@@ -314,7 +314,7 @@ fn targets(config: &Config, registry: &Registry, routes: &Routes) -> Vec<String>
     for name in routes.names().map(str::to_owned).chain(aliases) {
         let chain = match routes.find(&name) {
             Some(route) => route.declared_chain(&name, registry).ok(),
-            None => registry.parse(&name).ok(),
+            None => registry.model(&name).ok(),
         };
         let found = chain.iter().flat_map(|chain| chain.targets());
         targets.extend(found.map(ToString::to_string));

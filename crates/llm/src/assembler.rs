@@ -303,12 +303,7 @@ mod tests {
 
     #[test]
     fn the_last_usage_wins_and_an_unfinished_response_is_marked_incomplete() {
-        let usage = |output| {
-            Event::Usage(Usage {
-                output,
-                ..Usage::default()
-            })
-        };
+        let usage = |output| Event::Usage(Usage::new(0, output));
         let (_, response) = fold(vec![usage(1), Event::Text("x".into()), usage(9)]);
         assert_eq!(response.usage.output, 9);
         assert_eq!(response.finish, FinishReason::Other("incomplete".into()));

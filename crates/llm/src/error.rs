@@ -114,7 +114,7 @@ impl fmt::Display for Timer {
 /// ```
 /// use majordomo_llm::{Class, Error};
 ///
-/// let error = Error::provider(503, "overloaded").with_target("groq", "llama");
+/// let error = Error::http(503, "overloaded").with_target("groq", "llama");
 /// assert_eq!(error.to_string(), "groq/llama: HTTP 503: overloaded");
 /// assert_eq!(error.class(), Class::Transient);
 /// ```
@@ -156,8 +156,8 @@ impl Error {
         }))
     }
 
-    /// Creates an error from a provider's error response.
-    pub fn provider(status: u16, message: impl AsRef<str>) -> Self {
+    /// Creates an error from a provider's HTTP error response.
+    pub fn http(status: u16, message: impl AsRef<str>) -> Self {
         let mut error = Self::new(ErrorKind::Provider, message);
         error.0.status = Some(status);
         error
@@ -270,7 +270,7 @@ impl Error {
     }
 
     /// Returns the provider's name.
-    pub fn provider_name(&self) -> Option<&str> {
+    pub fn provider(&self) -> Option<&str> {
         self.0.provider.as_deref()
     }
 
@@ -388,13 +388,13 @@ mod tests {
     fn only_an_upstream_status_is_displayed() {
         let local = Error::new(ErrorKind::Local, "the body is too large").with_status(413);
         assert_eq!(local.to_string(), "the body is too large");
-        let upstream = Error::provider(413, "too large");
+        let upstream = Error::http(413, "too large");
         assert_eq!(upstream.to_string(), "HTTP 413: too large");
     }
 
     #[test]
     fn the_text_contains_target_status_code_message_and_cause() {
-        let error = Error::provider(429, "slow down")
+        let error = Error::http(429, "slow down")
             .with_target("openai", "gpt-6")
             .with_code("rate_limit_exceeded")
             .with_cause(std::io::Error::other("reset"));
@@ -424,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_known_key_is_redacted_whatever_it_looks_like() {
-        let error = Error::provider(401, "the key hunter2-hunter2 is wrong")
+        let error = Error::http(401, "the key hunter2-hunter2 is wrong")
             .with_code("hunter2-hunter2")
             .with_request_id("hunter2-hunter2")
             .with_cause(std::io::Error::other("hunter2-hunter2"))

@@ -204,11 +204,7 @@ mod tests {
         let signed = Native::new(Dialect::new("d")).with("signature", Json::string("s"));
         let native = signed.into_option();
         let response = Response {
-            usage: Usage {
-                input: 3,
-                output: 4,
-                ..Usage::default()
-            },
+            usage: Usage::new(3, 4),
             ..Response::new(vec![
                 Part::Reasoning(Reasoning {
                     text: "hm".into(),

@@ -12,11 +12,13 @@ use serde::{Deserialize, Serialize};
 /// ```
 /// use majordomo_llm::Usage;
 ///
-/// let mut sum = Usage { input: 100, output: 20, cache_read: 80, ..Usage::default() };
-/// sum += Usage { input: 10, output: 5, ..Usage::default() };
+/// let mut sum = Usage::new(100, 20).with_cache_read(80);
+/// sum += Usage::new(10, 5);
 /// assert_eq!((sum.total(), sum.cache_read), (135, 80));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
 pub struct Usage {
     /// Input tokens, including cached ones.
     pub input: u64,
@@ -26,11 +28,68 @@ pub struct Usage {
     pub cache_read: u64,
     /// The portion of `input` written to the provider's prompt cache.
     pub cache_write: u64,
+    /// The portion of `cache_write` that the provider keeps for five minutes.
+    ///
+    /// Zero, like `cache_write_1h`, if the provider reports only the sum.
+    pub cache_write_5m: u64,
+    /// The portion of `cache_write` that the provider keeps for one hour.
+    pub cache_write_1h: u64,
     /// The portion of `output` spent on reasoning.
     pub reasoning: u64,
 }
 
 impl Usage {
+    /// Creates a usage of this many input and output tokens.
+    pub const fn new(input: u64, output: u64) -> Self {
+        Self {
+            input,
+            output,
+            cache_read: 0,
+            cache_write: 0,
+            cache_write_5m: 0,
+            cache_write_1h: 0,
+            reasoning: 0,
+        }
+    }
+
+    /// Sets the tokens read from the prompt cache.
+    #[must_use]
+    pub const fn with_cache_read(mut self, tokens: u64) -> Self {
+        self.cache_read = tokens;
+        self
+    }
+
+    /// Sets the tokens written to the prompt cache, kept for an unreported time.
+    #[must_use]
+    pub const fn with_cache_write(mut self, tokens: u64) -> Self {
+        self.cache_write = tokens;
+        self
+    }
+
+    /// Sets the tokens written to the prompt cache by how long they are kept, and their
+    /// sum.
+    ///
+    /// ```
+    /// use majordomo_llm::Usage;
+    ///
+    /// let usage = Usage::new(1_000, 20).with_cache_writes(300, 400);
+    /// assert_eq!((usage.cache_write, usage.cache_write_1h), (700, 400));
+    /// ```
+    #[must_use]
+    pub const fn with_cache_writes(mut self, five_minutes: u64, one_hour: u64) -> Self {
+        self.cache_write = five_minutes.saturating_add(one_hour);
+        self.cache_write_5m = five_minutes;
+        self.cache_write_1h = one_hour;
+        self
+    }
+
+    /// Sets the tokens spent on reasoning.
+    #[must_use]
+    pub const fn with_reasoning(mut self, tokens: u64) -> Self {
+        self.reasoning = tokens;
+        self
+    }
+
     /// Returns the sum of input and output.
     pub fn total(&self) -> u64 {
         self.input.saturating_add(self.output)
@@ -39,11 +98,26 @@ impl Usage {
 
 impl AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
-        self.input = self.input.saturating_add(other.input);
-        self.output = self.output.saturating_add(other.output);
-        self.cache_read = self.cache_read.saturating_add(other.cache_read);
-        self.cache_write = self.cache_write.saturating_add(other.cache_write);
-        self.reasoning = self.reasoning.saturating_add(other.reasoning);
+        let Self {
+            input,
+            output,
+            cache_read,
+            cache_write,
+            cache_write_5m,
+            cache_write_1h,
+            reasoning,
+        } = other;
+        for (sum, count) in [
+            (&mut self.input, input),
+            (&mut self.output, output),
+            (&mut self.cache_read, cache_read),
+            (&mut self.cache_write, cache_write),
+            (&mut self.cache_write_5m, cache_write_5m),
+            (&mut self.cache_write_1h, cache_write_1h),
+            (&mut self.reasoning, reasoning),
+        ] {
+            *sum = sum.saturating_add(count);
+        }
     }
 }
 

@@ -41,7 +41,7 @@ fn chain_of_three(bencher: Bencher<'_, '_>) {
     let registry = Registry::empty();
     registry.register(fake.clone());
     let chain = registry
-        .parse("fp/a,fp/b,fp/c")
+        .model("fp/a,fp/b,fp/c")
         .expect("the fake has every model");
     answers(bencher, &fake, &chain);
 }

@@ -15,7 +15,7 @@
 //! # registry.register(fake);
 //! # registry.register(Fake::new("anthropic"));
 //! registry.alias("thinking", "anthropic/claude-opus-5-5")?;
-//! let model = registry.parse("m5/qwen3:30b,thinking")?;
+//! let model = registry.model("m5/qwen3:30b,thinking")?;
 //! let reply = model
 //!     .generate(Request::user("hi").system("You are terse.").max_tokens(200))
 //!     .await?;

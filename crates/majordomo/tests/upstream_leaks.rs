@@ -133,7 +133,7 @@ async fn a_failing_head_leaks_no_connection_task_file_or_memory() {
             .base_url(upstream.uri("").to_string())
             .key(Some("canary".to_owned().into()));
         registry.register(ProviderKind::OpenAi.provider(settings).unwrap());
-        let chain = Arc::new(registry.parse("head/m,tail/m").unwrap());
+        let chain = Arc::new(registry.model("head/m,tail/m").unwrap());
         let served = send_all(&chain).await;
         assert!(served > PHASE / 2, "{served}");
         assert!(upstream.requests().len() > PHASE / 2, "the head was called");

@@ -103,7 +103,7 @@ async fn a_key_is_sent_to_the_provider_and_printed_nowhere() {
                 printed.push(format!("{error} {error:?}"));
             }
             registry.register(provider);
-            let chain = registry.parse("head/m").unwrap();
+            let chain = registry.model("head/m").unwrap();
             let whole = chain.generate(Request::user("hi")).await.unwrap_err();
             let streamed = match chain.stream(Request::user("hi")).await {
                 Ok(stream) => stream.finish().await.unwrap_err(),

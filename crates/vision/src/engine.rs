@@ -38,7 +38,7 @@ use super::single_flight::{CallOrigin, DescriptionResult, SingleFlight};
 /// eyes.enqueue("sharp", [Step::reply("a red apple")]);
 /// let registry = Registry::empty();
 /// registry.register(eyes);
-/// let describers = registry.parse("eyes/sharp")?;
+/// let describers = registry.model("eyes/sharp")?;
 ///
 /// # let png: &[u8] = &[
 /// #     137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 1, 0, 0, 0, 1, 8, 0,
@@ -322,7 +322,7 @@ impl Vision {
             attempts: attempts.collect(),
         };
         let text = format!("an image could not be described: {reason}");
-        Err(Error::provider(502, text).with_attempt_log(attempt_log))
+        Err(Error::http(502, text).with_attempt_log(attempt_log))
     }
 }
 

@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn a_rate_limit_without_a_retry_delay_stays_a_429() {
-        let error = Error::provider(429, "slow down");
+        let error = Error::http(429, "slow down");
         assert_eq!(status_for_client(&error), 429);
     }
 }

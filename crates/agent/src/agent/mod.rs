@@ -57,7 +57,7 @@ pub use stream::RunStream;
 /// # ]);
 /// # let registry = Registry::empty();
 /// # registry.register(fake);
-/// let agent = Agent::builder(registry.parse("fp/m")?)
+/// let agent = Agent::builder(registry.model("fp/m")?)
 ///     .system("You are good at sums.")
 ///     .tool(add())
 ///     .build()?;

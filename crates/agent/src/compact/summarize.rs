@@ -28,7 +28,7 @@ const BYTES_PER_TOKEN: u64 = 3;
 /// use majordomo::{Registry, SpecError};
 ///
 /// fn frugal(agent: AgentBuilder, registry: &Registry) -> Result<AgentBuilder, SpecError> {
-///     let cheap = registry.parse("ollama/qwen3:4b")?;
+///     let cheap = registry.model("ollama/qwen3:4b")?;
 ///     Ok(agent.compact(Summarize::with(cheap).above(60_000)))
 /// }
 /// ```

@@ -13,7 +13,7 @@ async fn steps_are_numbered_from_zero_with_target_and_usage() {
     let fake = fake([call("a", "look"), Step::reply("done")]);
     let registry = Registry::empty();
     registry.register(fake);
-    let agent = Agent::builder(registry.parse("fp/m").unwrap());
+    let agent = Agent::builder(registry.model("fp/m").unwrap());
     let agent = agent.tool(echo("look")).build().unwrap();
     let outcome = agent.run("go").await.unwrap();
     let steps: Vec<_> = outcome

@@ -155,10 +155,7 @@ async fn a_checkpoint_that_cannot_be_saved_ends_the_run() {
 #[tokio::test]
 async fn a_run_resumes_after_a_model_failure() {
     let fake = scripted();
-    fake.enqueue(
-        "m",
-        [Step::fail(majordomo::Error::provider(500, "unhealthy"))],
-    );
+    fake.enqueue("m", [Step::fail(majordomo::Error::http(500, "unhealthy"))]);
     let agent = on(&fake).tool(echo("work")).build().unwrap();
     let error = agent.run("go").await.unwrap_err();
     let outcome = agent.resume(error.into_checkpoint()).await.unwrap();

@@ -195,7 +195,7 @@ async fn cancellation_drops_running_tools_and_stops_model_calls() {
 #[tokio::test]
 async fn call_ids_stay_unique_after_a_failover() {
     let (first, second) = (Fake::new("one"), Fake::new("two"));
-    let unhealthy = || Step::fail(Error::provider(500, "unhealthy"));
+    let unhealthy = || Step::fail(Error::http(500, "unhealthy"));
     first.enqueue("m", [call("call_0", "look"), unhealthy(), unhealthy()]);
     second.enqueue(
         "m",
@@ -208,7 +208,7 @@ async fn call_ids_stay_unique_after_a_failover() {
     let registry = Registry::empty();
     registry.register(first);
     registry.register(second);
-    let agent = Agent::builder(registry.parse("one/m,two/m").unwrap())
+    let agent = Agent::builder(registry.model("one/m,two/m").unwrap())
         .tool(echo("look"))
         .build()
         .unwrap();

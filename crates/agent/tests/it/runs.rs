@@ -295,14 +295,8 @@ async fn a_streamed_run_yields_text_deltas() {
 
 #[tokio::test]
 async fn a_model_error_carries_the_transcript_so_far() {
-    let broken = Step::events([
-        Event::Text("It is".into()),
-        Event::Usage(Usage {
-            input: 5,
-            ..Usage::default()
-        }),
-    ])
-    .then(Beat::Fail(Error::provider(500, "gone")));
+    let broken = Step::events([Event::Text("It is".into()), Event::Usage(Usage::new(5, 0))])
+        .then(Beat::Fail(Error::http(500, "gone")));
     let fake = fake([call("a", "look"), broken]);
     let agent = on(&fake).tool(echo("look")).build().unwrap();
     let error = agent.run("go").stream().finish().await.unwrap_err();
@@ -458,10 +452,7 @@ impl Compact for KeepEnds {
             kept.extend_from_slice(&messages[messages.len() - 2..]);
             Compacted {
                 messages: kept,
-                usage: Usage {
-                    input: 100,
-                    ..Usage::default()
-                },
+                usage: Usage::new(100, 0),
             }
         });
         Box::pin(std::future::ready(Ok(short)))

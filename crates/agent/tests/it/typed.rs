@@ -41,7 +41,7 @@ fn single(fake: &Fake) -> Arc<dyn Model> {
 fn chain(fake: &Fake, spec: &str) -> Chain {
     let registry = Registry::empty();
     registry.register(fake.clone());
-    registry.parse(spec).unwrap()
+    registry.model(spec).unwrap()
 }
 
 fn without_structure() -> Capabilities {
@@ -101,7 +101,7 @@ async fn a_target_without_structured_output_receives_an_instruction() {
 
 #[tokio::test]
 async fn a_mixed_chain_sends_each_target_what_it_supports() {
-    let fake = fake([Step::fail(Error::provider(404, "gone"))]);
+    let fake = fake([Step::fail(Error::http(404, "gone"))]);
     fake.set_model_capabilities("a", without_structure());
     fake.enqueue("b", [Step::reply(ADA)]);
     let output = TypedOutput::<Person>::new().unwrap();
@@ -317,8 +317,8 @@ async fn a_stream_yields_the_growing_object() {
 
 #[tokio::test]
 async fn a_broken_or_invalid_stream_ends_with_an_error_and_its_partial_response() {
-    let broken = Step::events([Event::Text("{\"name\"".into())])
-        .then(Beat::Fail(Error::provider(500, "gone")));
+    let broken =
+        Step::events([Event::Text("{\"name\"".into())]).then(Beat::Fail(Error::http(500, "gone")));
     for step in [broken, in_deltas(&["{\"name\"", ": 3}"])] {
         let fake = fake([step]);
         let stream = single(&fake)

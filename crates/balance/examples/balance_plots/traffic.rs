@@ -141,10 +141,6 @@ fn finish(pool: &Pool, done: &InFlight, end: Instant) {
     stats.record_first_token(first);
     stats.record_speed(done.tokens, took.saturating_sub(first));
     stats.record_response(took, end);
-    let usage = Usage {
-        input: 400,
-        output: done.tokens,
-        ..Usage::default()
-    };
+    let usage = Usage::new(400, done.tokens);
     stats.record_usage(&usage, end);
 }

@@ -259,11 +259,7 @@ mod tests {
             (None, None)
         );
         for cache_read in [0, 50] {
-            let usage = Usage {
-                input: 100,
-                cache_read,
-                ..Usage::default()
-            };
+            let usage = Usage::new(100, 0).with_cache_read(cache_read);
             stats.record_usage(&usage, now);
         }
         assert_eq!(stats.cached_share(), Some(0.25));

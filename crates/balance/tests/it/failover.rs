@@ -12,7 +12,7 @@ use crate::support::{
 };
 
 fn throttled(seconds: u64) -> Step {
-    let error = Error::provider(429, "slow down");
+    let error = Error::http(429, "slow down");
     Step::fail(error.with_retry_after(Some(secs(seconds))))
 }
 

@@ -21,12 +21,7 @@ fn model(fake: &Fake) -> (Metered, Arc<ServiceStats>) {
 }
 
 fn usage(input: u64, output: u64, cache_read: u64) -> Usage {
-    Usage {
-        input,
-        output,
-        cache_read,
-        ..Usage::default()
-    }
+    Usage::new(input, output).with_cache_read(cache_read)
 }
 
 /// Half a second of silence, then 101 tokens in two seconds.

@@ -153,7 +153,7 @@ async fn a_tripped_service_gets_exactly_one_probe_per_bench() {
     let fake = Fake::new("up");
     fake.otherwise(|_| status(500));
     registry.register(fake.clone());
-    let chain = registry.parse("up/failing").expect("a known service");
+    let chain = registry.model("up/failing").expect("a known service");
     let pool = Pool::new(flat(&["up/a", "up/b", "up/failing", "up/c"]), clock.now());
 
     let mut failing = Usability::Usable;

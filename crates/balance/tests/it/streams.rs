@@ -16,7 +16,7 @@ fn start() -> Event {
 }
 
 fn broken() -> Beat {
-    Beat::Fail(Error::provider(500, "scripted"))
+    Beat::Fail(Error::http(500, "scripted"))
 }
 
 async fn read(mut events: EventStream) -> (String, Option<Error>) {

@@ -135,7 +135,7 @@ impl TestGateway {
             source = source.or(Some(order.source()));
             ids.extend(order.map(|index| pool.service(index).id().to_owned()));
         }
-        let chain = self.registry.parse(&ids.join(",")).expect("known services");
+        let chain = self.registry.model(&ids.join(",")).expect("known services");
         (chain, ids, source.expect("at least one pool"))
     }
 
@@ -222,11 +222,11 @@ pub(crate) fn session(name: &str) -> Option<SessionKey> {
 }
 
 pub(crate) fn status(status: u16) -> Step {
-    Step::fail(Error::provider(status, "scripted"))
+    Step::fail(Error::http(status, "scripted"))
 }
 
 pub(crate) fn statuses(status: u16, times: usize) -> Vec<Step> {
-    let error = Error::provider(status, "scripted");
+    let error = Error::http(status, "scripted");
     vec![Step::fail(error); times]
 }
 

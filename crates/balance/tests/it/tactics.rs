@@ -56,10 +56,7 @@ fn by_name<'a>(pool: &'a Pool, name: &str) -> &'a Service {
 }
 
 fn spend(pool: &Pool, name: &str, tokens: u64, now: Instant) {
-    let usage = Usage {
-        input: tokens,
-        ..Usage::default()
-    };
+    let usage = Usage::new(tokens, 0);
     by_name(pool, name).stats().record_usage(&usage, now);
 }
 

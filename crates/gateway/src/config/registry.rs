@@ -41,7 +41,7 @@ impl Config {
     /// let config = Config::parse("majordomo.toml", text, &environment).unwrap();
     /// let transport = Transport::new(Client::default());
     /// let registry = config.registry(&environment, &transport, |builder| builder).unwrap();
-    /// assert!(registry.parse("fast").is_ok());
+    /// assert!(registry.model("fast").is_ok());
     /// ```
     pub fn registry(
         &self,

@@ -28,7 +28,7 @@ use model::DemoModel;
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> majordomo::Result<()> {
 /// let registry = Registry::empty();
 /// registry.register(Demo::new("demo"));
-/// let reply = registry.parse("demo/text")?.generate(Request::user("Good morning!")).await?;
+/// let reply = registry.model("demo/text")?.generate(Request::user("Good morning!")).await?;
 /// assert!(reply.text().contains("You said: \"Good morning!\""));
 /// # Ok(()) }
 /// ```

@@ -55,7 +55,7 @@ impl DemoModel {
         }
         if self.id == Demo::FLAKY && self.demo.fails_now() {
             let text = "every third request fails, to demonstrate failover";
-            return Err(Error::provider(503, text));
+            return Err(Error::http(503, text));
         }
         Ok(())
     }

@@ -28,11 +28,10 @@ pub(super) fn respond(id: &str, request: &Request) -> Result<Response> {
         Some(tool) => Response::new(vec![Part::ToolCall(call(tool, request)?)]),
         None => text_response(id, request)?,
     };
-    response.usage = Usage {
-        input: HeuristicEstimator.estimate(request),
-        output: response.parts.iter().map(tokens).sum(),
-        ..Usage::default()
-    };
+    response.usage = Usage::new(
+        HeuristicEstimator.estimate(request),
+        response.parts.iter().map(tokens).sum(),
+    );
     response.reported_model = Some(id.to_owned());
     Ok(response)
 }

@@ -39,12 +39,12 @@ impl GatewayState {
 
     /// The targets of a model without a route.
     pub(super) fn known_chain(&self, model: &str) -> Result<Chain> {
-        let problem = match self.registry.parse(model) {
+        let problem = match self.registry.model(model) {
             Ok(chain) => return Ok(chain),
             Err(problem) => problem,
         };
         let listed = self.catalogue.known(model);
-        if let Some(chain) = listed.and_then(|spec| self.registry.parse(&spec).ok()) {
+        if let Some(chain) = listed.and_then(|spec| self.registry.model(&spec).ok()) {
             return Ok(chain);
         }
         let text = format!(

@@ -185,11 +185,7 @@ mod tests {
             attempts,
             changes,
             described: &[],
-            usage: Usage {
-                input: 7,
-                output: 5,
-                ..Usage::default()
-            },
+            usage: Usage::new(7, 5),
             took: Duration::from_millis(30),
             first_token: Some(Duration::from_millis(20)),
         }
@@ -241,11 +237,7 @@ mod tests {
         let call = |target: Option<&str>, failure: Option<&str>| DescribeCall {
             target: target.map(str::to_owned),
             attempts: Vec::new(),
-            usage: Usage {
-                input: 100,
-                output: 20,
-                ..Usage::default()
-            },
+            usage: Usage::new(100, 20),
             began: tokio::time::Instant::now().into_std(),
             took: Duration::ZERO,
             failure: failure.map(str::to_owned),

@@ -153,7 +153,7 @@ impl Routes {
         if let Some(route) = self.find(&spec.text) {
             return route.declared_chain(&spec.text, registry).ok();
         }
-        match registry.parse(&spec.text) {
+        match registry.model(&spec.text) {
             Ok(chain) => Some(chain),
             Err(error) => {
                 let hint = "name a spec or a route";

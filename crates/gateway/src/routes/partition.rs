@@ -83,7 +83,7 @@ impl RouteService {
         let chain = if spec.contains("{model}") {
             None
         } else {
-            match registry.parse(&spec) {
+            match registry.model(&spec) {
                 Ok(chain) => Some(metered(&chain, &stats)),
                 Err(error) => {
                     let hint = "write a target as `provider/model`";
@@ -110,7 +110,7 @@ impl RouteService {
             return Ok(chain.clone());
         }
         let spec = self.spec.replace("{model}", requested);
-        let parsed = registry.parse(&spec);
+        let parsed = registry.model(&spec);
         let chain =
             parsed.map_err(|error| Error::new(ErrorKind::ModelNotFound, error.to_string()))?;
         Ok(metered(&chain, &self.stats))

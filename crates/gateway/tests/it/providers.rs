@@ -38,7 +38,7 @@ async fn a_configured_provider_is_called_at_its_address_with_its_key() {
             ),
         };
         let registry = registry(&text, &environment(&[("KEY", "canary")]));
-        let chain = registry.parse("box/m").unwrap();
+        let chain = registry.model("box/m").unwrap();
         let reply = chain.generate(Request::user("hello")).await.unwrap();
         assert_eq!(
             (reply.text().as_str(), reply.model.as_str()),
@@ -58,7 +58,7 @@ async fn a_key_from_the_environment_is_not_sent_to_another_address() {
     );
     let registry = registry(&text, &environment(&[("OPENAI_API_KEY", "canary")]));
     let _ = registry
-        .parse("openai/m")
+        .model("openai/m")
         .unwrap()
         .generate(Request::user("hello"))
         .await;
@@ -100,7 +100,7 @@ images = false
 fn aliases_and_the_demo_exist() {
     let text = "[aliases]\nfast = \"demo/text,slow\"\nslow = \"sandbox/vision\"\n[providers.sandbox]\nkind = \"demo\"";
     let registry = registry(text, &environment(&[]));
-    let chain = registry.parse("fast").unwrap();
+    let chain = registry.model("fast").unwrap();
     let names: Vec<String> = chain.targets().map(TargetName::to_string).collect();
     assert_eq!(names, ["demo/text", "sandbox/vision"]);
 }
@@ -147,7 +147,7 @@ fn alongside_other_providers_the_demo_exists_only_if_named() {
     ] {
         let environment = environment(&[]);
         let registry = registry(&file, &environment);
-        assert_eq!(registry.parse("demo/text").is_ok(), there, "{file}");
+        assert_eq!(registry.model("demo/text").is_ok(), there, "{file}");
         let config = Config::parse("m.toml", file.as_str(), &environment).unwrap();
         let order = config.lookup_order(&majordomo_gateway::config::Detected::default());
         assert_eq!(order.iter().any(|name| name == "demo"), there, "{file}");

@@ -20,7 +20,7 @@ fn describer() -> Option<(Chain, Vec<Drawn>)> {
         ))
         .builtins()
         .build();
-    let chain = registry.parse("ocr/ocr").expect("the spec of a test");
+    let chain = registry.model("ocr/ocr").expect("the spec of a test");
     Some((chain, images))
 }
 

@@ -6,7 +6,7 @@ use super::*;
 use crate::Timer;
 
 fn status(status: u16) -> Error {
-    Error::provider(status, "")
+    Error::http(status, "")
 }
 
 fn with_code(http: u16, code: &str) -> Error {
@@ -14,7 +14,7 @@ fn with_code(http: u16, code: &str) -> Error {
 }
 
 fn with_message(http: u16, text: &str) -> Error {
-    Error::provider(http, text)
+    Error::http(http, text)
 }
 
 fn with_delay(error: Error) -> Error {

@@ -18,7 +18,7 @@ impl Chain {
     ///
     /// let registry = Registry::empty();
     /// registry.register(Fake::new("fp"));
-    /// let (a, b) = (registry.parse("fp/a,fp/b").unwrap(), registry.parse("fp/b,fp/c").unwrap());
+    /// let (a, b) = (registry.model("fp/a,fp/b").unwrap(), registry.model("fp/b,fp/c").unwrap());
     /// let both = Chain::join([&a, &b]).unwrap();
     /// let names: Vec<_> = both.targets().map(|name| name.as_str()).collect();
     /// assert_eq!(names, ["fp/a", "fp/b", "fp/c"]);

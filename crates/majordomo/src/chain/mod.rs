@@ -59,11 +59,11 @@ use crate::spec::TargetName;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Error> {
 /// let fake = Fake::new("fp");
-/// fake.enqueue("big", [Step::fail(Error::provider(404, "no such model"))]);
+/// fake.enqueue("big", [Step::fail(Error::http(404, "no such model"))]);
 ///
 /// let registry = Registry::empty();
 /// registry.register(fake);
-/// let chain = registry.parse("fp/big,fp/small")?;
+/// let chain = registry.model("fp/big,fp/small")?;
 /// let reply = chain.generate(Request::user("hi")).await?;
 /// assert_eq!(reply.model, "fp/small");
 /// assert_eq!(reply.attempt_log.attempts.len(), 2);
@@ -130,7 +130,7 @@ impl Chain {
     ///
     /// let registry = Registry::empty();
     /// registry.register(Fake::new("fp"));
-    /// let chain = registry.parse("fp/a,fp/b").unwrap();
+    /// let chain = registry.model("fp/a,fp/b").unwrap();
     /// let hurried = chain.configured(|config| config.attempt = Some(Duration::from_secs(5)));
     /// assert_eq!(hurried.targets().len(), 2);
     /// ```

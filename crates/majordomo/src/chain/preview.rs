@@ -31,7 +31,7 @@ impl Chain {
     /// blind.set_capabilities(Capabilities::text_only());
     /// let registry = Registry::empty();
     /// registry.register(blind);
-    /// let chain = registry.parse("blind/m").unwrap();
+    /// let chain = registry.model("blind/m").unwrap();
     /// let request = Request::user("What is this?").part(Part::image("image/png", vec![1]));
     /// let previews = chain.preview(&request).await;
     /// assert_eq!(previews[0].shaped.as_ref().unwrap_err().message(), "it takes no images");

@@ -29,7 +29,7 @@ impl Chain {
     /// # fake.enqueue("small", [Step::reply(r#"{"name": "Ada", "age": 36}"#)]);
     /// # let registry = Registry::empty();
     /// # registry.register(fake);
-    /// let model = registry.parse("fp/small,fp/large")?;
+    /// let model = registry.model("fp/small,fp/large")?;
     /// let request = Request::user("Ada is 36 years old.");
     /// let person: Person = model.generate_as::<Person>(request).await?;
     /// assert_eq!((person.name.as_str(), person.age), ("Ada", 36));

@@ -42,7 +42,7 @@ pub trait Resolver: Send + Sync {
 /// let registry = Registry::empty();
 /// registry.register(Fake::new("fp"));
 /// registry.alias("thinking", "fp/deep,fp/wide").unwrap();
-/// let chain = registry.parse("fp/fast,thinking").unwrap();
+/// let chain = registry.model("fp/fast,thinking").unwrap();
 /// let names: Vec<_> = chain.targets().map(|name| name.as_str()).collect();
 /// assert_eq!(names, ["fp/fast", "fp/deep", "fp/wide"]);
 /// ```
@@ -131,8 +131,8 @@ impl Registry {
         self.write().resolvers.push(Arc::new(resolver));
     }
 
-    /// Parses a spec into a chain. Dynamic aliases need [`Registry::resolve`].
-    pub fn parse(&self, spec: &str) -> Result<Chain, SpecError> {
+    /// Returns the chain that a spec names. Dynamic aliases need [`Registry::resolve`].
+    pub fn model(&self, spec: &str) -> Result<Chain, SpecError> {
         let mut expansion = Expansion::new(spec)?;
         loop {
             match expansion.step()? {
@@ -146,7 +146,7 @@ impl Registry {
         }
     }
 
-    /// Parses a spec into a chain, consulting the resolvers for unknown aliases.
+    /// Returns the chain that a spec names, consulting the resolvers for unknown aliases.
     pub async fn resolve(&self, spec: &str) -> Result<Chain, SpecError> {
         let mut expansion = Expansion::new(spec)?;
         loop {

@@ -203,11 +203,7 @@ async fn a_delivered_stream_is_not_repaired() {
 
 /// A reply with this usage.
 fn costing(text: &str, input: u64, output: u64) -> Step {
-    let usage = Usage {
-        input,
-        output,
-        ..Usage::default()
-    };
+    let usage = Usage::new(input, output);
     Step::respond(Response {
         usage,
         ..Response::new(vec![Part::text(text)])

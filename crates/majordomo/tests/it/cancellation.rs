@@ -34,7 +34,7 @@ impl Fixture {
     }
 
     fn chain(&self) -> majordomo::Chain {
-        self.registry.parse("head/m,tail/m").expect("a good spec")
+        self.registry.model("head/m,tail/m").expect("a good spec")
     }
 
     fn assert_no_penalty(&self) {

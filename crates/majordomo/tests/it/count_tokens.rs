@@ -99,7 +99,7 @@ impl CountingFixture {
     }
 
     fn chain(&self) -> Chain {
-        self.registry.parse("counter/m").expect("a spec")
+        self.registry.model("counter/m").expect("a spec")
     }
 
     async fn count(&self, counted: Result<u64, Error>) -> u64 {
@@ -133,8 +133,8 @@ async fn a_target_that_counts_is_called() {
 #[tokio::test(start_paused = true)]
 async fn a_benched_target_and_a_rejected_key_are_not_called() {
     for error in [
-        Error::provider(429, "slow down").with_retry_after(Some(secs(30))),
-        Error::provider(401, "no such key").with_code("invalid_api_key"),
+        Error::http(429, "slow down").with_retry_after(Some(secs(30))),
+        Error::http(401, "no such key").with_code("invalid_api_key"),
     ] {
         let counting = CountingFixture::new(ChainConfig::default());
         counting.fail(error).await;
@@ -162,7 +162,7 @@ async fn a_status_of_the_counting_endpoint_does_not_affect_health() {
     let counting = CountingFixture::new(ChainConfig::default());
     for status in [404, 429, 500, 503] {
         for _ in 0..5 {
-            let error = Error::provider(status, "not here").with_retry_after(Some(secs(60)));
+            let error = Error::http(status, "not here").with_retry_after(Some(secs(60)));
             assert_eq!(counting.count(Err(error)).await, 7);
         }
     }

@@ -32,7 +32,7 @@ fn registry(environment: &[(&str, &str)]) -> (Registry, Built) {
 }
 
 fn targets(registry: &Registry, spec: &str) -> Vec<String> {
-    let chain = registry.parse(spec).expect("a good spec");
+    let chain = registry.model(spec).expect("a good spec");
     chain.targets().map(ToString::to_string).collect()
 }
 
@@ -40,7 +40,7 @@ fn targets(registry: &Registry, spec: &str) -> Vec<String> {
 async fn a_foreman_variable_defines_a_provider() {
     let (registry, built) = registry(&[("LLM_M1", "foreman://token@foreman-m1.example.com")]);
 
-    let chain = registry.parse("m1/qwen3:30b").unwrap();
+    let chain = registry.model("m1/qwen3:30b").unwrap();
     let reply = chain.generate(Request::user("hi")).await.unwrap();
 
     assert_eq!(reply.model, "m1/qwen3:30b");
@@ -128,7 +128,7 @@ fn a_malformed_variable_fails_only_when_its_provider_is_used() {
     ]);
     assert_eq!(targets(&registry, "good/x"), ["good/x"]);
 
-    let error = registry.parse("good/x,bad/x").unwrap_err();
+    let error = registry.model("good/x,bad/x").unwrap_err();
     let expected = SpecError::BadDsn {
         name: "bad".into(),
         cause: DsnError::NoScheme,
@@ -183,9 +183,9 @@ fn load_env_lists_every_malformed_variable_and_adds_all_others() {
     for name in ["LLM_A", "LLM_M", "LLM_Z", "foreman"] {
         assert!(text.contains(name), "{name} in: {text}");
     }
-    assert!(registry.parse("good/x").is_ok());
+    assert!(registry.model("good/x").is_ok());
     assert!(matches!(
-        registry.parse("z/x").unwrap_err(),
+        registry.model("z/x").unwrap_err(),
         SpecError::BadDsn { .. }
     ));
 }
@@ -202,7 +202,7 @@ fn load_env_of_valid_variables_succeeds() {
 fn a_scheme_registered_later_serves_a_variable_loaded_before() {
     let (registry, _) = registry(&[("LLM_NEW", "brand-new://h.example.com")]);
     assert!(
-        registry.parse("new/x").is_err(),
+        registry.model("new/x").is_err(),
         "the scheme is not registered yet"
     );
     registry.scheme("brand-new", |name: &str, _: &Dsn| {
@@ -217,7 +217,7 @@ fn no_lock_is_held_while_a_factory_runs() {
     let own = registry.clone();
     registry.scheme("nosy", move |name: &str, _: &Dsn| {
         own.register(Fake::new("helper"));
-        own.parse("helper/x")?;
+        own.model("helper/x")?;
         Ok(Arc::new(Fake::new(name)) as Arc<dyn Provider>)
     });
     assert_eq!(targets(&registry, "nosy/x"), ["nosy/x"]);
@@ -229,19 +229,19 @@ fn a_factorys_error_is_reported_on_use() {
     registry.scheme("fussy", |_: &str, _: &Dsn| {
         Err(Error::new(ErrorKind::Spec, "it needs a token"))
     });
-    let text = registry.parse("f/x").unwrap_err().to_string();
+    let text = registry.model("f/x").unwrap_err().to_string();
     assert!(text.contains("it needs a token"), "{text}");
 }
 
 #[test]
 fn an_unknown_provider_names_its_variable_and_the_nearest_env_provider() {
     let (registry, _) = registry(&[("LLM_FOREMAN1", "foreman://h.example.com")]);
-    let error = registry.parse("my-foreman/x").unwrap_err();
+    let error = registry.model("my-foreman/x").unwrap_err();
     assert!(
         matches!(&error, SpecError::UnknownProvider { variable, .. } if variable == "LLM_MY_FOREMAN"),
         "{error:?}"
     );
-    let error = registry.parse("foreman2/x").unwrap_err();
+    let error = registry.model("foreman2/x").unwrap_err();
     assert!(
         matches!(&error, SpecError::UnknownProvider { nearest: Some(n), .. } if n == "foreman1"),
         "{error:?}"
@@ -253,7 +253,7 @@ fn an_empty_registry_ignores_the_environment() {
     let registry = Registry::empty();
     assert!(registry.providers().is_empty());
     assert!(matches!(
-        registry.parse("path/x").unwrap_err(),
+        registry.model("path/x").unwrap_err(),
         SpecError::UnknownProvider { .. }
     ));
 }
@@ -275,7 +275,7 @@ fn no_error_about_a_variable_shows_its_token() {
         let error = registry
             .load_env(&variables(&[("LLM_X", value)]))
             .unwrap_err();
-        let used = registry.parse("x/y").unwrap_err();
+        let used = registry.model("x/y").unwrap_err();
         for text in [
             error.to_string(),
             format!("{error:?}"),

@@ -71,7 +71,7 @@ async fn transient_failures_are_retried_once_and_count() {
 
 #[tokio::test(start_paused = true)]
 async fn throttling_with_retry_after_benches_that_long_and_does_not_count() {
-    let overloaded = Error::provider(200, "scripted")
+    let overloaded = Error::http(200, "scripted")
         .with_code("overloaded_error")
         .with_retry_after(Some(secs(7)));
     let rows = [
@@ -232,7 +232,7 @@ async fn the_callers_cancellation_or_deadline_stops_the_chain_even_if_permanent_
 
 #[tokio::test(start_paused = true)]
 async fn a_rejection_of_the_clients_key_is_returned_and_benches_nothing() {
-    let refused = |status| Error::provider(status, "scripted").with_key_owner(KeyOwner::Client);
+    let refused = |status| Error::http(status, "scripted").with_key_owner(KeyOwner::Client);
     let rows = [401, 402, 403].map(|status| Step::fail(refused(status)));
     assert_rows(rows, STOPS).await;
 }

@@ -160,7 +160,7 @@ async fn the_clock_is_injected() {
     let fake = Fake::new("fp");
     fake.enqueue("a", [status(500), status(500)]);
     registry.register(fake);
-    let chain = registry.parse("fp/a,fp/b").unwrap();
+    let chain = registry.model("fp/a,fp/b").unwrap();
     let server = async || chain.generate(Request::user("hi")).await.unwrap().model;
 
     assert_eq!(server().await, "fp/b");

@@ -98,7 +98,7 @@ async fn all_observers_are_notified() {
         .observer(two.observer())
         .build();
     registry.register(Fake::new("fp"));
-    let chain = registry.parse("fp/a").unwrap();
+    let chain = registry.model("fp/a").unwrap();
     chain.generate(Request::user("hi")).await.unwrap();
     assert_eq!(one.take(), ["served fp/a"]);
     assert_eq!(two.take(), ["served fp/a"]);
@@ -112,7 +112,7 @@ async fn an_observer_may_use_the_registry_and_its_health() {
         let registry = own.get().expect("set before the first request");
         if let Notice::Benched { subject, .. } = notice {
             registry.alias("spare", "fp/b").expect("a good alias");
-            registry.parse("spare").expect("a known alias");
+            registry.model("spare").expect("a known alias");
             assert_eq!(registry.health().snapshot()[0].subject, "fp");
             registry.health().unbench(subject);
         }
@@ -126,7 +126,7 @@ async fn an_observer_may_use_the_registry_and_its_health() {
     built.register(fake);
     let registry = registry.get_or_init(|| built);
 
-    let chain = registry.parse("fp/a,fp/b").unwrap();
+    let chain = registry.model("fp/a,fp/b").unwrap();
     chain.generate(Request::user("hi")).await.unwrap();
 
     let healthy = |status: &majordomo::HealthStatus| status.until_usable.is_none();
@@ -147,7 +147,7 @@ async fn a_panicking_observer_leaves_everything_usable() {
     let fake = Fake::new("fp");
     fake.enqueue("a", [status(500), status(500), Step::reply("ok")]);
     registry.register(fake);
-    let chain = registry.parse("fp/a").unwrap();
+    let chain = registry.model("fp/a").unwrap();
 
     let unlucky = tokio::spawn({
         let chain = chain.clone();
@@ -195,7 +195,7 @@ async fn a_dropped_stream_is_not_notified() {
 #[tokio::test(start_paused = true)]
 async fn a_providers_error_text_reaches_only_its_own_caller() {
     const SECRET: &str = "my password is hunter2";
-    let failure = |status| Step::fail(majordomo::Error::provider(status, SECRET).with_code(SECRET));
+    let failure = |status| Step::fail(majordomo::Error::http(status, SECRET).with_code(SECRET));
     for (first, then) in [(failure(500), failure(500)), (failure(401), failure(401))] {
         let heard: Arc<std::sync::Mutex<Vec<String>>> = Arc::default();
         let own = Arc::clone(&heard);
@@ -216,7 +216,7 @@ async fn a_providers_error_text_reaches_only_its_own_caller() {
         fake.enqueue("a", [first, then]);
         registry.register(fake);
         let ask = async |spec: &str| {
-            let chain = registry.parse(spec).unwrap();
+            let chain = registry.model(spec).unwrap();
             let error = chain.generate(Request::user("hi")).await.unwrap_err();
             format!("{error} {error:?} {:?}", error.attempt_log())
         };

@@ -47,7 +47,7 @@ impl Model for LossyModel {
 async fn a_providers_changes_are_in_the_attempt_log_of_responses_and_streams() {
     let registry = Registry::empty();
     registry.register(LossyProvider(Fake::new("fp")));
-    let chain = registry.parse("forgetful/x").unwrap();
+    let chain = registry.model("forgetful/x").unwrap();
     let reply = chain.generate(Request::user("hi")).await.unwrap();
     assert_eq!(reply.attempt_log.changes()[0].to_string(), "top_k dropped");
     let open = chain.open(Request::user("hi")).await.unwrap();

@@ -180,7 +180,7 @@ async fn a_foreman_from_the_environment_is_called_over_tls() -> Result<()> {
     );
     let registry = registry(&[("LLM_M1", dsn)], Transport::new(config));
 
-    let chain = registry.parse("m1/m-1")?;
+    let chain = registry.model("m1/m-1")?;
     let reply = chain.stream(Request::user("hi")).await?.finish().await?;
     assert_eq!(reply.text(), "hello", "one buffered object is a stream");
     assert_eq!(reply.model, "m1/m-1");
@@ -212,7 +212,7 @@ async fn a_dead_head_fails_over_to_the_next_server() -> Result<()> {
         transport(),
     );
     let reply = registry
-        .parse("dead/a,live/b")?
+        .model("dead/a,live/b")?
         .generate(Request::user("hi"))
         .await?;
     assert_eq!(reply.model, "live/b");
@@ -226,7 +226,7 @@ async fn a_missing_key_names_the_variable_to_set_and_the_chain_advances() -> Res
     let dsn = format!("openai+http://canary@{}", live.address());
     let registry = registry(&[("LLM_LIVE", dsn)], transport());
     let reply = registry
-        .parse("google/gemini-3.8-flash,live/b")?
+        .model("google/gemini-3.8-flash,live/b")?
         .generate(Request::user("hi"))
         .await?;
     assert_eq!(reply.model, "live/b");
@@ -246,7 +246,7 @@ async fn a_self_hosted_server_without_a_token_is_called_without_a_key() -> Resul
         let dsn = format!("{}+http://{}", row.kind.as_str(), live.address());
         let registry = registry(&[("LLM_LIVE", dsn)], transport());
         registry.provider("live")?.ready()?;
-        let chain = registry.parse("live/m-1")?;
+        let chain = registry.model("live/m-1")?;
         assert_eq!(chain.generate(Request::user("hi")).await?.text(), "hello");
         let requests = live.requests();
         let call = requests.iter().find(|it| it.head.starts_with("POST"));
@@ -268,7 +268,7 @@ async fn a_server_with_only_max_tokens_can_be_declared_as_legacy() -> Result<()>
         let dsn = format!("openai+http://{}{options}", live.address());
         let registry = registry(&[("LLM_LIVE", dsn)], transport());
         let limited = Request::user("hi").max_tokens(9);
-        registry.parse("live/m-1")?.generate(limited).await?;
+        registry.model("live/m-1")?.generate(limited).await?;
         let body = String::from_utf8_lossy(&live.requests()[0].body).into_owned();
         assert!(body.contains(field), "{body}");
     }
@@ -283,7 +283,7 @@ async fn the_anthropic_api_version_is_selectable() -> Result<()> {
         let live = Upstream::start([json(row.whole)]).await;
         let dsn = format!("anthropic+http://canary@{}{options}", live.address());
         let registry = registry(&[("LLM_LIVE", dsn)], transport());
-        let chain = registry.parse("live/m-1")?;
+        let chain = registry.model("live/m-1")?;
         let sampled = Request::user("hi").temperature(0.5);
         let reply = chain.generate(sampled).await?;
         let requests = live.requests();
@@ -304,7 +304,7 @@ async fn what_a_dialect_cannot_express_is_in_the_attempt_log() -> Result<()> {
     let registry = registry(&[("LLM_LIVE", dsn)], transport());
     let mut request = Request::user("hi");
     request.edit().top_k = Some(5);
-    let reply = registry.parse("live/b")?.generate(request).await?;
+    let reply = registry.model("live/b")?.generate(request).await?;
     let changes: Vec<String> = reply
         .attempt_log
         .changes()
@@ -319,7 +319,7 @@ async fn what_a_dialect_cannot_express_is_in_the_attempt_log() -> Result<()> {
 async fn providers_without_an_address_name_the_variable_to_set() {
     let registry = registry(&[], transport());
     for name in ["foreman/x", "llama-swap/x"] {
-        let chain = registry.parse(name).unwrap();
+        let chain = registry.model(name).unwrap();
         let error: Error = chain.generate(Request::user("hi")).await.unwrap_err();
         assert!(error.to_string().contains("LLM_<NAME>"), "{error}");
     }

@@ -56,7 +56,7 @@ fn registry(address: &str) -> Registry {
 
 fn chain(registry: &Registry, provider: &str) -> Chain {
     let spec = format!("{provider}/{MODEL}");
-    registry.parse(&spec).expect("the spec of a test")
+    registry.model(&spec).expect("the spec of a test")
 }
 
 /// A short prompt; the model is small, so its text does not matter.
@@ -275,7 +275,7 @@ async fn its_models_are_listed() {
 async fn a_dead_head_fails_over_to_it() {
     let Some(address) = address() else { return };
     let registry = registry(&address);
-    let chain = registry.parse(&format!("dead/x,ollama/{MODEL},chat/{MODEL}"));
+    let chain = registry.model(&format!("dead/x,ollama/{MODEL},chat/{MODEL}"));
     let chain = chain.unwrap();
     let reply = chain.generate(question()).await.unwrap();
     assert_eq!(reply.model, format!("chat/{MODEL}"));

@@ -147,7 +147,7 @@ async fn an_alias_that_no_resolver_knows_is_unknown() {
 async fn parse_consults_no_resolver_and_points_to_resolve() {
     let registry = registry();
     let aliases_seen = resolving(&registry, |_| Ok(Some("fp/a".into())));
-    let error = registry.parse("tier").unwrap_err();
+    let error = registry.model("tier").unwrap_err();
     assert_eq!(
         error,
         SpecError::NeedsResolver {
@@ -165,7 +165,7 @@ impl Resolver for ReentrantResolver {
     fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Resolution> {
         Box::pin(async move {
             let registry = &self.0;
-            registry.parse("fp/inner")?;
+            registry.model("fp/inner")?;
             registry.register(Fake::new("found"));
             registry.alias("fresh", "found/it")?;
             registry.resolve("fresh").await?;
@@ -201,7 +201,7 @@ async fn a_provider_of_the_same_name_replaces_the_earlier_one() {
     newer.enqueue("a", [Step::reply("from the newer one")]);
     registry.register(newer);
     let reply = registry
-        .parse("fp/a")
+        .model("fp/a")
         .unwrap()
         .generate(Request::user("hi"))
         .await
@@ -233,8 +233,8 @@ fn the_aliases_are_listed() {
 fn registries_are_isolated_and_their_clones_are_not() {
     let (one, two) = (registry(), registry());
     one.clone().alias("tier", "fp/a").unwrap();
-    assert!(one.parse("tier").is_ok());
-    assert!(two.parse("tier").is_err());
+    assert!(one.model("tier").is_ok());
+    assert!(two.model("tier").is_err());
 }
 
 #[test]
@@ -250,6 +250,6 @@ fn a_providers_rejection_of_a_model_is_passed_on() {
     }
     let registry = Registry::empty();
     registry.register(NumericIds);
-    let text = registry.parse("fussy/x").unwrap_err().to_string();
+    let text = registry.model("fussy/x").unwrap_err().to_string();
     assert!(text.contains("ids are numbers here"), "{text}");
 }

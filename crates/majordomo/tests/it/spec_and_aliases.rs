@@ -19,14 +19,14 @@ fn names(chain: &Chain) -> Vec<String> {
 }
 
 fn parsed(registry: &Registry, spec: &str) -> Vec<String> {
-    match registry.parse(spec) {
+    match registry.model(spec) {
         Ok(chain) => names(&chain),
         Err(error) => vec![format!("{error}")],
     }
 }
 
 fn refused(registry: &Registry, spec: &str) -> SpecError {
-    registry.parse(spec).expect_err("a bad spec")
+    registry.model(spec).expect_err("a bad spec")
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_spec_is_a_list_of_targets_and_aliases() {
 
 #[test]
 fn the_first_slash_splits_and_the_model_id_is_verbatim() {
-    let chain = registry().parse("m1/hf.co/org/model:q4").unwrap();
+    let chain = registry().model("m1/hf.co/org/model:q4").unwrap();
     let target = chain.targets().next().unwrap();
     assert_eq!(
         (target.provider(), target.model()),
@@ -236,7 +236,7 @@ fn an_alias_is_resolved_on_use() {
     let registry = registry();
     registry.alias("later", "soon").unwrap();
     registry.alias("soon", "fp/a").unwrap();
-    let before = registry.parse("later").unwrap();
+    let before = registry.model("later").unwrap();
     registry.alias("soon", "fp/b").unwrap();
     assert_eq!(parsed(&registry, "later"), ["fp/b"]);
     assert_eq!(names(&before), ["fp/a"], "existing chains are unaffected");
@@ -265,7 +265,7 @@ fn long_alias_chains_do_not_overflow_the_stack() {
             .alias(&format!("n{n}"), &format!("n{}", n - 1))
             .unwrap();
     }
-    match registry.parse("n29999") {
+    match registry.model("n29999") {
         Ok(chain) => assert_eq!(names(&chain), ["fp/a"]),
         Err(error) => assert!(matches!(error, SpecError::TooLong { .. }), "{error}"),
     }
@@ -289,21 +289,21 @@ fn a_single_target_name_parses() {
 proptest! {
     #[test]
     fn no_spec_panics(spec in ".{0,60}") {
-        let _ = registry().parse(&spec);
+        let _ = registry().model(&spec);
     }
 
     #[test]
     fn no_alias_panics(name in ".{0,12}", spec in ".{0,30}", used in "[a-z/,\\PC]{0,20}") {
         let registry = registry();
         let _ = registry.alias(&name, &spec);
-        let _ = registry.parse(&name);
-        let _ = registry.parse(&used);
+        let _ = registry.model(&name);
+        let _ = registry.model(&used);
     }
 
     #[test]
     fn a_parsed_spec_parses_again(spec in "(fp|m1|thinking|[ ,])(/[a-z:/.]{1,6})?(,(fp|m5)/[a-z:/]{1,6}){0,4}") {
         let registry = registry();
-        if let Ok(chain) = registry.parse(&spec) {
+        if let Ok(chain) = registry.model(&spec) {
             let flat = names(&chain);
             prop_assert_eq!(parsed(&registry, &flat.join(",")), flat);
         }

@@ -45,7 +45,7 @@ async fn a_stream_succeeds_only_at_its_finish() {
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_breaks_counts_as_a_failure() {
     let fixture = Fixture::new();
-    let broken = Beat::Fail(Error::provider(500, "broke"));
+    let broken = Beat::Fail(Error::http(500, "broke"));
     let stream = begun(&fixture, hello().then(broken)).await;
     stream.finish().await.unwrap_err();
     assert_eq!(fixture.benched_secs("fp/a"), 5, "the second in a row");
@@ -71,7 +71,7 @@ async fn a_stream_dropped_just_before_its_finish_counts_neither_way() {
 #[tokio::test(start_paused = true)]
 async fn throttling_in_the_middle_of_a_stream_benches_for_its_retry_after() {
     let fixture = Fixture::new();
-    let throttled = Error::provider(429, "slow down").with_retry_after(Some(secs(40)));
+    let throttled = Error::http(429, "slow down").with_retry_after(Some(secs(40)));
     let stream = begun(&fixture, hello().then(Beat::Fail(throttled))).await;
     stream.finish().await.unwrap_err();
     assert_eq!(fixture.benched_secs("fp/a"), 40);
@@ -81,7 +81,7 @@ async fn throttling_in_the_middle_of_a_stream_benches_for_its_retry_after() {
 #[tokio::test(start_paused = true)]
 async fn a_permanent_error_in_the_middle_of_a_stream_carries_no_penalty() {
     let fixture = Fixture::new();
-    let policy = Error::provider(200, "filtered").with_code("content_filter");
+    let policy = Error::http(200, "filtered").with_code("content_filter");
     let stream = begun(&fixture, hello().then(Beat::Fail(policy))).await;
     stream.finish().await.unwrap_err();
     assert_eq!(fixture.health("fp/a").failures, 1);
@@ -243,7 +243,7 @@ async fn a_probes_stream_that_breaks_benches_again_at_once_and_for_longer() {
     fixture.script("a", [status(500), status(500)]);
     fixture.refused("fp/a").await;
     pass(5).await;
-    let broken = Beat::Fail(Error::provider(500, "broke"));
+    let broken = Beat::Fail(Error::http(500, "broke"));
     fixture.script("a", [hello().then(broken)]);
     let stream = fixture
         .chain("fp/a")

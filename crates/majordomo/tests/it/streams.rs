@@ -19,7 +19,7 @@ fn text(text: &str) -> Event {
 }
 
 fn broken() -> Beat {
-    Beat::Fail(Error::provider(500, "broke"))
+    Beat::Fail(Error::http(500, "broke"))
 }
 
 /// A stream of `fp/a,fp/b` with this step of `fp/a`.
@@ -289,7 +289,7 @@ async fn a_permanent_error_before_the_commit_point_fails_fast() {
     let fixture = Fixture::new();
     fixture.script(
         "a",
-        [Step::events([start("x")]).then(Beat::Fail(Error::provider(400, "bad")))],
+        [Step::events([start("x")]).then(Beat::Fail(Error::http(400, "bad")))],
     );
     let chain = fixture.chain("fp/a,fp/b");
     let error = chain.stream(Request::user("hi")).await.unwrap_err();

@@ -6,7 +6,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> majordomo_llm::Result<()> {
 //! let fake = Fake::new("fp");
-//! fake.enqueue("small", [Step::fail(Error::provider(503, "busy")), Step::reply("hello")]);
+//! fake.enqueue("small", [Step::fail(Error::http(503, "busy")), Step::reply("hello")]);
 //!
 //! let model = fake.model("small")?;
 //! assert_eq!(model.generate(Request::user("hi")).await.unwrap_err().status(), Some(503));

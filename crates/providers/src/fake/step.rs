@@ -29,11 +29,7 @@ pub enum Beat {
 impl Step {
     /// A text response with one input token and one output token.
     pub fn reply(text: impl Into<String>) -> Self {
-        let usage = Usage {
-            input: 1,
-            output: 1,
-            ..Usage::default()
-        };
+        let usage = Usage::new(1, 1);
         Self::respond(Response {
             usage,
             ..Response::new(vec![Part::text(text)])

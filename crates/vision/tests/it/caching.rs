@@ -181,7 +181,7 @@ async fn a_failure_is_not_cached() {
     fixture
         .describer
         .fake
-        .enqueue("sharp", [Step::fail(Error::provider(400, "no"))]);
+        .enqueue("sharp", [Step::fail(Error::http(400, "no"))]);
     fixture.describe(question(&[1])).await;
     let described = fixture.describe(question(&[1])).await;
     assert_eq!(described.images[0].disposition, ImageDisposition::Described);

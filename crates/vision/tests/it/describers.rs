@@ -147,7 +147,7 @@ async fn the_next_describer_is_called_when_the_first_fails() {
         fixture.describers = fixture.chain("eyes/sharp,spare/blurred");
         fixture
             .describer
-            .respond_with(Step::fail(Error::provider(status, "no")));
+            .respond_with(Step::fail(Error::http(status, "no")));
         let described = fixture.describe(question(&[1])).await;
         assert_eq!(texts(&described.request), answered(&[1]), "{status}");
         let call = &described.calls[0];
@@ -177,7 +177,7 @@ async fn a_describer_that_keeps_failing_is_benched() {
     fixture.describers = fixture.chain("eyes/sharp,spare/blurred");
     fixture
         .describer
-        .respond_with(Step::fail(Error::provider(500, "no")));
+        .respond_with(Step::fail(Error::http(500, "no")));
     for number in 1..=5 {
         fixture.describe(question(&[number])).await;
     }
@@ -302,7 +302,7 @@ async fn on_failure_fail_returns_an_error_with_the_reason() {
     });
     fixture
         .describer
-        .respond_with(Step::fail(Error::provider(400, "no eyes")));
+        .respond_with(Step::fail(Error::http(400, "no eyes")));
     let scope = Scope::of_key("laptop");
     let described = fixture
         .vision

@@ -22,11 +22,7 @@ const DIALECTS: [(ProviderKind, Protocol); 5] = [
 /// A server that streams one description, and the chain that calls it.
 async fn describer(kind: ProviderKind, protocol: Protocol) -> (Upstream, Chain) {
     let response = Response {
-        usage: Usage {
-            input: 9,
-            output: 3,
-            ..Usage::default()
-        },
+        usage: Usage::new(9, 3),
         ..Response::new(vec![Part::text("an apple")])
     };
     let reply = Reply {
@@ -53,7 +49,7 @@ async fn describer(kind: ProviderKind, protocol: Protocol) -> (Upstream, Chain) 
         .discovery(false);
     let registry = Registry::empty();
     registry.register(kind.provider(settings).expect("a base URL"));
-    let chain = registry.parse("eyes/sharp").expect("a valid spec");
+    let chain = registry.model("eyes/sharp").expect("a valid spec");
     (upstream, chain)
 }
 

@@ -35,7 +35,7 @@ async fn a_failing_describer_leaves_the_marker() {
         let fixture = VisionFixture::new();
         fixture
             .describer
-            .respond_with(Step::fail(Error::provider(500, "broken")));
+            .respond_with(Step::fail(Error::http(500, "broken")));
         let described = fixture.describe(through(protocol, &question(&[1]))).await;
         assert_eq!(
             texts(&described.request),

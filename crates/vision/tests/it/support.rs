@@ -250,7 +250,7 @@ impl VisionFixture {
         registry.register(describer.clone());
         registry.register(spare.clone());
         Self {
-            describers: registry.parse("eyes/sharp").expect("a valid spec"),
+            describers: registry.model("eyes/sharp").expect("a valid spec"),
             registry,
             describer,
             spare,
@@ -259,7 +259,7 @@ impl VisionFixture {
     }
 
     pub(crate) fn chain(&self, spec: &str) -> Chain {
-        self.registry.parse(spec).expect("a valid spec")
+        self.registry.model(spec).expect("a valid spec")
     }
 
     /// Describes a request of the key `laptop`.

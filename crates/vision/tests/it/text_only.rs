@@ -80,7 +80,7 @@ async fn a_vision_target_gets_the_image_and_no_describer_is_called() {
 #[tokio::test]
 async fn a_text_only_fallback_gets_text_when_the_first_target_fails() {
     let fixture = ChainFixture::new();
-    let broken = Step::fail(Error::provider(404, "no such model"));
+    let broken = Step::fail(Error::http(404, "no such model"));
     fixture.main.enqueue("seeing", [broken]);
     let (chain, scope) = fixture.chain("main/seeing,main/blind", fixture.for_blind());
     let response = chain.generate(question(&[1])).await.unwrap();
@@ -107,7 +107,7 @@ async fn several_attempts_share_one_description() {
             cache,
             ..VisionConfig::default()
         });
-        let busy = || Step::fail(Error::provider(503, "busy"));
+        let busy = || Step::fail(Error::http(503, "busy"));
         fixture.main.enqueue("blind", [busy(), busy()]);
         let describer = fixture.vision.chain("eyes/sharp");
         let (chain, _) = fixture.chain(
@@ -193,7 +193,7 @@ async fn a_failing_describer_does_not_count_against_the_target() {
     fixture
         .vision
         .describer
-        .respond_with(Step::fail(Error::provider(500, "broken")));
+        .respond_with(Step::fail(Error::http(500, "broken")));
     let (chain, _) = fixture.chain("main/blind", fixture.for_blind());
     let response = chain.generate(question(&[1])).await.unwrap();
     assert_eq!(changes(&response), ["image:1 undescribed"]);
@@ -211,7 +211,7 @@ async fn on_failure_fail_moves_on_to_the_next_target() {
     fixture
         .vision
         .describer
-        .respond_with(Step::fail(Error::provider(500, "broken")));
+        .respond_with(Step::fail(Error::http(500, "broken")));
     let (chain, _) = fixture.chain("main/blind,main/seeing", fixture.for_blind());
     let response = chain.generate(question(&[1])).await.unwrap();
     assert_eq!(response.model, "main/seeing");

@@ -37,13 +37,10 @@ pub(crate) const NAMES: [&str; 14] = [
 /// Umlauts, an emoji outside the BMP, and characters that JSON must escape.
 const TEXT: &str = "Grüße, 你好 🎩\n\"quoted\" \\ done.";
 
-const USAGE: Usage = Usage {
-    input: 120,
-    output: 45,
-    cache_read: 80,
-    cache_write: 16,
-    reasoning: 12,
-};
+const USAGE: Usage = Usage::new(120, 45)
+    .with_cache_read(80)
+    .with_cache_write(16)
+    .with_reasoning(12);
 
 /// A response, and the error that interrupts it.
 pub(crate) struct ScriptedResponse {
@@ -81,7 +78,7 @@ pub(crate) fn find(
         _ => {}
     }
     let breaks = (model == "breaks")
-        .then(|| Error::provider(500, "the model fell over").with_code("server_error"));
+        .then(|| Error::http(500, "the model fell over").with_code("server_error"));
     Ok(ScriptedResponse { response, breaks })
 }
 
@@ -129,7 +126,7 @@ fn structured(prompt: &Prompt) -> Result<String, Error> {
         }
         other => {
             let text = format!("no schema with a population arrived, but {other:?}");
-            Err(Error::provider(400, text))
+            Err(Error::http(400, text))
         }
     }
 }
@@ -165,7 +162,7 @@ fn failure(model: &str) -> Error {
         return Error::new(ErrorKind::ModelNotFound, format!("no model {model}"));
     };
     let wait = matches!(status, 429).then_some(Duration::from_secs(7));
-    Error::provider(status, format!("this is what {status} looks like"))
+    Error::http(status, format!("this is what {status} looks like"))
         .with_key_owner(KeyOwner::Client)
         .with_retry_after(wait)
 }

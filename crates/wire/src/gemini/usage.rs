@@ -39,13 +39,11 @@ pub(super) fn read_usage(cursor: &mut Cursor<'_>) -> ReadResult<Option<Usage>> {
             .checked_sub(input)?
             .checked_sub(thoughts.unwrap_or(0))
     });
-    Ok(Some(Usage {
-        input,
-        output: sum(candidates, thoughts),
-        cache_read: cached.unwrap_or(0),
-        cache_write: 0,
-        reasoning: thoughts.unwrap_or(0),
-    }))
+    Ok(Some(
+        Usage::new(input, sum(candidates, thoughts))
+            .with_cache_read(cached.unwrap_or(0))
+            .with_reasoning(thoughts.unwrap_or(0)),
+    ))
 }
 
 /// Writes the fields of `usageMetadata`.

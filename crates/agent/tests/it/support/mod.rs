@@ -34,11 +34,7 @@ pub(crate) fn calls(calls: &[(&str, &str, &str)]) -> Step {
     let parts = calls
         .iter()
         .map(|(id, name, arguments)| Part::ToolCall(ToolCall::new(*id, *name, *arguments)));
-    let usage = Usage {
-        input: 10,
-        output: 2,
-        ..Usage::default()
-    };
+    let usage = Usage::new(10, 2);
     Step::respond(Response {
         usage,
         ..Response::new(parts.collect())

@@ -189,11 +189,7 @@ fn pixel(number: u8) -> Bytes {
 #[tokio::test]
 async fn each_describer_call_is_recorded_under_the_callers_key() {
     let response = Response {
-        usage: majordomo::Usage {
-            input: 30,
-            output: 4,
-            ..Default::default()
-        },
+        usage: majordomo::Usage::new(30, 4),
         ..Response::new(vec![Part::text("a dot")])
     };
     let events: Vec<Event> = response.to_events();

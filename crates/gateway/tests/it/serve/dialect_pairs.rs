@@ -165,11 +165,7 @@ fn value(json: &str) -> Value {
 
 fn response(part: Part) -> Response {
     Response {
-        usage: Usage {
-            input: 11,
-            output: 4,
-            ..Usage::default()
-        },
+        usage: Usage::new(11, 4),
         ..Response::new(vec![part])
     }
 }
@@ -267,11 +263,7 @@ async fn tool_call_argument_deltas_are_assembled() {
         fragment(r#"dź","da"#),
         fragment(r#"ys":3}"#),
         Event::ToolCallEnd { index },
-        Event::Usage(Usage {
-            input: 11,
-            output: 4,
-            ..Usage::default()
-        }),
+        Event::Usage(Usage::new(11, 4)),
         Event::Finish(FinishReason::ToolCalls),
     ];
     let script = |protocol| {
@@ -326,7 +318,7 @@ async fn a_same_dialect_stream_is_byte_identical_for_any_chunking() {
 async fn a_provider_error_is_translated_to_the_clients_dialect() {
     for (status, told) in [(400, 400), (500, 502)] {
         let script = |protocol: Protocol| {
-            let error = Error::provider(status, "no such colour");
+            let error = Error::http(status, "no such colour");
             let body = protocol.codec().write_error(&error).body;
             let script = Script::new().read_request();
             script.answer(status, "application/json", body).times(20)

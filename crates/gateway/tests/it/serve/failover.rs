@@ -20,11 +20,7 @@ pub(crate) fn events() -> Vec<Event> {
     events.push(Event::Text(String::new()));
     events.extend(WORDS.map(|word| Event::Text(word.into())));
     events.push(Event::EndPart(None));
-    events.push(Event::Usage(Usage {
-        input: 11,
-        output: 12,
-        ..Usage::default()
-    }));
+    events.push(Event::Usage(Usage::new(11, 12)));
     events.push(Event::Finish(FinishReason::Stop));
     events
 }
@@ -115,10 +111,7 @@ async fn a_large_image_is_resent_to_the_next_target() {
     assert!(data.len() > 6_000_000);
     let request = Request::user("What is this?").part(Part::image("image/png", data.clone()));
     let overloaded = |protocol: Protocol| {
-        let body = protocol
-            .codec()
-            .write_error(&Error::provider(503, "busy"))
-            .body;
+        let body = protocol.codec().write_error(&Error::http(503, "busy")).body;
         let script = Script::new().read_request();
         script.answer(503, "application/json", body).times(20)
     };
@@ -241,7 +234,7 @@ async fn a_stream_that_fails_after_its_first_token_ends_with_the_dialects_error(
 
 #[tokio::test]
 async fn an_error_event_fails_over_before_content_and_is_forwarded_after() {
-    let overloaded = Error::provider(529, "overloaded").with_code("overloaded_error");
+    let overloaded = Error::http(529, "overloaded").with_code("overloaded_error");
     let stream = |protocol, body: Bytes| {
         let script = Script::new().read_request();
         script

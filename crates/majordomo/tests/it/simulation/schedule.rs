@@ -72,7 +72,7 @@ async fn world(seed: u64, totals: &mut Totals) -> Vec<String> {
     let spec: Vec<&str> = (0..length)
         .map(|_| names.remove(dice.below(names.len() as u64) as usize))
         .collect();
-    let chain = registry.parse(&spec.join(",")).expect("all are registered");
+    let chain = registry.model(&spec.join(",")).expect("all are registered");
 
     let callers = 1 + dice.below(4);
     let mut tasks = Vec::new();

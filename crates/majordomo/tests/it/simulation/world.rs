@@ -188,29 +188,29 @@ impl Model for SimModel {
 fn step(dice: &mut Dice) -> Step {
     let step = match dice.below(20) {
         0..=6 => Step::reply("fine"),
-        7 => Step::fail(Error::provider(500, "broken")),
-        8 => Step::fail(Error::provider(503, "busy")),
+        7 => Step::fail(Error::http(500, "broken")),
+        8 => Step::fail(Error::http(503, "busy")),
         9 => {
             let seconds = dice.below(30);
             let wait = Duration::from_secs(seconds);
             let text = format!("slow down for {seconds}");
-            Step::fail(Error::provider(429, text).with_retry_after(Some(wait)))
+            Step::fail(Error::http(429, text).with_retry_after(Some(wait)))
         }
         10 => Step::fail(Error::new(ErrorKind::Connect, "refused")),
-        11 => Step::fail(Error::provider(404, "no such model")),
+        11 => Step::fail(Error::http(404, "no such model")),
         12 => Step::fail(Error::new(ErrorKind::Unsupported, "cannot")),
         13 => Step::empty(),
         14 => Step::hang(),
         15 => Step::fail(Error::new(ErrorKind::BadResponse, "gibberish")),
         16 => match dice.below(6) {
-            0 => Step::fail(Error::provider(401, "who are you")),
-            1 => Step::fail(Error::provider(400, "bad request")),
-            2 => Step::fail(Error::provider(409, "collision")),
+            0 => Step::fail(Error::http(401, "who are you")),
+            1 => Step::fail(Error::http(400, "bad request")),
+            2 => Step::fail(Error::http(409, "collision")),
             3 => Step::fail(Error::new(ErrorKind::NeverSent, "stale connection")),
             4 => Step::fail(Error::new(ErrorKind::Tls, "expired certificate")),
             _ => Step::fail(Error::new(ErrorKind::Unknown, "eh")),
         },
-        17 => Step::events([start()]).then(Beat::Fail(Error::provider(500, "died early"))),
+        17 => Step::events([start()]).then(Beat::Fail(Error::http(500, "died early"))),
         18 => Step::events([start(), text("half ")])
             .then(Beat::Wait(Duration::from_secs(dice.below(10))))
             .then(Beat::Fail(Error::new(

@@ -57,7 +57,7 @@ impl Fixture {
     }
 
     pub(crate) fn chain(&self, spec: &str) -> Chain {
-        self.registry.parse(spec).expect("the spec of a test")
+        self.registry.model(spec).expect("the spec of a test")
     }
 
     /// Sends a plain request.
@@ -155,11 +155,11 @@ pub(crate) async fn pass(seconds: u64) {
 }
 
 pub(crate) fn status(status: u16) -> Step {
-    Step::fail(Error::provider(status, "scripted"))
+    Step::fail(Error::http(status, "scripted"))
 }
 
 pub(crate) fn status_after(status: u16, retry_after: u64) -> Step {
-    let error = Error::provider(status, "scripted");
+    let error = Error::http(status, "scripted");
     Step::fail(error.with_retry_after(Some(secs(retry_after))))
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn kind(kind: ErrorKind) -> Step {
 }
 
 pub(crate) fn coded(status: u16, code: &str) -> Step {
-    Step::fail(Error::provider(status, "scripted").with_code(code))
+    Step::fail(Error::http(status, "scripted").with_code(code))
 }
 
 /// An attempt log with one line per attempt: `fp/a failed Transient`.

@@ -140,7 +140,7 @@ impl Stage {
     }
 
     pub(crate) fn chain(&self, spec: &str) -> Chain {
-        self.registry.parse(spec).expect("the spec of a test")
+        self.registry.model(spec).expect("the spec of a test")
     }
 
     /// Sends a request to `head/m,tail/m`.

@@ -74,13 +74,10 @@ fn usage_is_normalized() {
     let full = r#"{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,
         "prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},
         "completion_tokens_details":{"reasoning_tokens":3}}"#;
-    let expected = Usage {
-        input: 10,
-        output: 5,
-        cache_read: 4,
-        cache_write: 2,
-        reasoning: 3,
-    };
+    let expected = Usage::new(10, 5)
+        .with_cache_read(4)
+        .with_cache_write(2)
+        .with_reasoning(3);
     assert_eq!(usage(full), expected);
     // Reasoning counted only in the total.
     let partial = usage(r#"{"prompt_tokens":35,"completion_tokens":12,"total_tokens":109}"#);
@@ -118,11 +115,7 @@ fn a_response_is_written_as_clients_expect_it() {
         Part::text("hi"),
         Part::ToolCall(majordomo_llm::ToolCall::new("c", "t", "{\"a\":1}")),
     ]);
-    response.usage = Usage {
-        input: 3,
-        output: 2,
-        ..Usage::default()
-    };
+    response.usage = Usage::new(3, 2);
     let written = Chat.write_response(&response, &reply());
     assert_eq!(
         written.body,
@@ -150,26 +143,26 @@ fn a_call_without_arguments_is_written_with_an_empty_object() {
 fn errors_carry_the_codes_clients_branch_on() {
     let wait = Some(std::time::Duration::from_millis(1_200));
     let rows = [
-        (Error::provider(401, "bad key"), 502, "server_error", "null"),
+        (Error::http(401, "bad key"), 502, "server_error", "null"),
         (
-            Error::provider(404, "gone"),
+            Error::http(404, "gone"),
             404,
             "invalid_request_error",
             "\"model_not_found\"",
         ),
         (
-            Error::provider(400, "maximum context length"),
+            Error::http(400, "maximum context length"),
             400,
             "invalid_request_error",
             "\"context_length_exceeded\"",
         ),
         (
-            Error::provider(429, "slow").with_retry_after(wait),
+            Error::http(429, "slow").with_retry_after(wait),
             429,
             "rate_limit_error",
             "\"rate_limit_exceeded\"",
         ),
-        (Error::provider(503, "down"), 503, "server_error", "null"),
+        (Error::http(503, "down"), 503, "server_error", "null"),
         (
             Error::new(ErrorKind::Deadline, "late"),
             504,

@@ -156,11 +156,7 @@ fn usage_on_any_chunk_is_emitted_before_the_finish() {
         for end in [None, Some("[DONE]")] {
             let chunks: Vec<&str> = chunks.iter().map(String::as_str).chain(end).collect();
             let events = events(&chunks).unwrap();
-            let expected = Usage {
-                input: 3,
-                output: 2,
-                ..Usage::default()
-            };
+            let expected = Usage::new(3, 2);
             assert_eq!(
                 events[events.len() - 2..],
                 [Event::Usage(expected), Event::Finish(FinishReason::Stop)],
@@ -284,11 +280,7 @@ fn a_stream_is_written_as_clients_expect_it() {
             native: None,
         },
         Event::ToolCallEnd { index: 3 },
-        Event::Usage(Usage {
-            input: 3,
-            output: 2,
-            ..Usage::default()
-        }),
+        Event::Usage(Usage::new(3, 2)),
         Event::Finish(FinishReason::ToolCalls),
     ];
     let text = |stream_usage: bool| {
@@ -329,7 +321,7 @@ fn a_failed_stream_ends_with_the_error_and_no_synthesized_finish() {
     let mut out = BytesMut::new();
     writer.write(&Event::Text("x".into()), &mut out);
     out.clear();
-    writer.fail(&Error::provider(503, "gone"), &mut out);
+    writer.fail(&Error::http(503, "gone"), &mut out);
     assert_eq!(
         out,
         "data: {\"error\":{\"message\":\"HTTP 503: gone\",\"type\":\"server_error\",\"param\":null,\"code\":null}}\n\n"

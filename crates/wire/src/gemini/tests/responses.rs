@@ -48,13 +48,7 @@ fn a_response_is_read_with_all_its_fields() {
     assert_eq!(response.finish, FinishReason::ToolCalls);
     assert_eq!(
         response.usage,
-        Usage {
-            input: 13,
-            output: 12,
-            cache_read: 4,
-            cache_write: 0,
-            reasoning: 7
-        }
+        Usage::new(13, 12).with_cache_read(4).with_reasoning(7)
     );
     assert_eq!(response.id.as_deref(), Some("r1"));
     assert_eq!(response.reported_model.as_deref(), Some("gemini-3"));
@@ -178,13 +172,10 @@ fn a_response_is_written_as_google_writes_it() {
         Part::text("yes"),
         Part::ToolCall(ToolCall::new("a", "t", r#"{"x": 1}"#)),
     ]);
-    response.usage = Usage {
-        input: 10,
-        output: 12,
-        cache_read: 4,
-        cache_write: 2,
-        reasoning: 7,
-    };
+    response.usage = Usage::new(10, 12)
+        .with_cache_read(4)
+        .with_cache_write(2)
+        .with_reasoning(7);
     let (body, losses) = write_response(&response);
     assert_eq!(
         body,
@@ -306,7 +297,7 @@ fn errors_are_read_with_reason_retry_delay_and_class() {
 
 #[test]
 fn errors_are_written_as_googles_clients_expect_them() {
-    let error = Error::provider(429, "slow down")
+    let error = Error::http(429, "slow down")
         .with_code("rate_limit_error")
         .with_retry_after(Some(Duration::from_millis(1_500)));
     let reply = Gemini.write_error(&error);
@@ -324,7 +315,7 @@ fn errors_are_written_as_googles_clients_expect_them() {
     assert_eq!(again.retry_after(), error.retry_after());
     assert_eq!(again.class(), error.class());
 
-    let key = Error::provider(401, "bad key").with_key_owner(KeyOwner::Client);
+    let key = Error::http(401, "bad key").with_key_owner(KeyOwner::Client);
     let body = Gemini.write_error(&key).body;
     assert!(String::from_utf8_lossy(&body).contains(r#""status":"UNAUTHENTICATED","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]"#));
 
@@ -337,7 +328,7 @@ fn errors_are_written_as_googles_clients_expect_them() {
         (504, "DEADLINE_EXCEEDED"),
     ];
     for (status, name) in names {
-        let reply = Gemini.write_error(&Error::provider(status, "m"));
+        let reply = Gemini.write_error(&Error::http(status, "m"));
         let text = String::from_utf8(reply.body.to_vec()).unwrap();
         assert!(text.contains(&format!(r#""status":"{name}"}}"#)), "{text}");
     }

@@ -188,13 +188,7 @@ fn requests_round_trip() {
 
 /// Responses of every kind, as read from this dialect.
 fn responses() -> Vec<Response> {
-    let usage = Usage {
-        input: 10,
-        output: 8,
-        cache_read: 3,
-        cache_write: 0,
-        reasoning: 5,
-    };
+    let usage = Usage::new(10, 8).with_cache_read(3).with_reasoning(5);
     let bodies = [
         r#"{"text":"hi"}"#,
         r#"{"text":"hm","thought":true},{"text":"hi","thoughtSignature":"c2ln"}"#,

@@ -26,11 +26,7 @@ fn signed(signature: &str) -> Option<Box<Native>> {
 }
 
 fn usage(input: u64, output: u64) -> Usage {
-    Usage {
-        input,
-        output,
-        ..Usage::default()
-    }
+    Usage::new(input, output)
 }
 
 #[test]
@@ -397,7 +393,7 @@ fn a_failed_stream_ends_with_the_error_and_no_synthesized_finish() {
     let mut writer = Gemini.stream_writer(&reply());
     let mut out = BytesMut::new();
     writer.write(&Event::Text("a".into()), &mut out);
-    writer.fail(&Error::provider(503, "busy {"), &mut out);
+    writer.fail(&Error::http(503, "busy {"), &mut out);
     let text = String::from_utf8(out.to_vec()).unwrap();
     assert!(
         text.ends_with("data: {\"error\":{\"code\":503,\"message\":\"HTTP 503: busy {\",\"status\":\"UNAVAILABLE\"}}\r\n\r\n"),

@@ -90,19 +90,54 @@ fn usage_is_converted_to_totals_and_back() {
         r#""stop_reason":"end_turn","usage":{"input_tokens":10,"cache_creation_input_tokens":3,"cache_read_input_tokens":20,
             "output_tokens":7,"output_tokens_details":{"thinking_tokens":4},"service_tier":"standard"}"#,
     );
-    let expected = Usage {
-        input: 33,
-        output: 7,
-        cache_read: 20,
-        cache_write: 3,
-        reasoning: 4,
-    };
+    let expected = Usage::new(33, 7)
+        .with_cache_read(20)
+        .with_cache_write(3)
+        .with_reasoning(4);
     assert_eq!(response.usage, expected);
     let written = Messages.write_response(&response, &reply()).body;
     let again = Messages.read_response(written, 0).unwrap();
     assert_eq!(again.usage, expected);
     let odd = read_response("[]", r#""usage":{"input_tokens":null,"output_tokens":"x"}"#);
     assert_eq!(odd.usage, Usage::default());
+}
+
+#[test]
+fn cache_writes_are_told_apart_by_how_long_they_are_kept() {
+    let usage = |counts: &str| {
+        let fields =
+            format!(r#""usage":{{"input_tokens":10,"output_tokens":1,"cache_creation":{counts}}}"#);
+        read_response("[]", &fields).usage
+    };
+    let cases = [
+        (
+            r#"{"ephemeral_5m_input_tokens":3,"ephemeral_1h_input_tokens":4},"cache_creation_input_tokens":7"#,
+            Usage::new(17, 1).with_cache_writes(3, 4),
+        ),
+        (
+            r#"{"ephemeral_1h_input_tokens":4}"#,
+            Usage::new(14, 1).with_cache_writes(0, 4),
+        ),
+        (
+            r#"null,"cache_creation_input_tokens":7"#,
+            Usage::new(17, 1).with_cache_write(7),
+        ),
+        // Contradictory: only the sum counts.
+        (
+            r#"{"ephemeral_5m_input_tokens":9},"cache_creation_input_tokens":7"#,
+            Usage::new(17, 1).with_cache_write(7),
+        ),
+    ];
+    for (counts, expected) in cases {
+        assert_eq!(usage(counts), expected, "{counts}");
+        let response = Response {
+            usage: expected,
+            ..Response::new(vec![Part::text("hi")])
+        };
+        let written = Messages.write_response(&response, &reply()).body;
+        let again = Messages.read_response(written, 0).unwrap();
+        assert_eq!(again.usage, expected, "written and read: {counts}");
+    }
 }
 
 #[test]
@@ -113,12 +148,7 @@ fn a_response_has_the_form_clients_expect() {
         Part::text("hi"),
         Part::ToolCall(ToolCall::new("functions.t:0", "t", "{\"a\": 1}")),
     ]);
-    response.usage = Usage {
-        input: 3,
-        output: 2,
-        cache_read: 1,
-        ..Usage::default()
-    };
+    response.usage = Usage::new(3, 2).with_cache_read(1);
     let written = Messages.write_response(&response, &reply());
     assert_eq!(
         written.body,
@@ -214,20 +244,20 @@ fn errors_have_the_types_and_phrases_clients_branch_on() {
     let wait = Some(std::time::Duration::from_millis(1_200));
     let local = |status| Error::new(ErrorKind::Local, "m").with_status(status);
     let rows = [
-        (Error::provider(401, "bad key"), 502, "api_error"),
+        (Error::http(401, "bad key"), 502, "api_error"),
         (local(401), 401, "authentication_error"),
         (local(403), 403, "permission_error"),
         (local(413), 413, "request_too_large"),
         (local(400), 400, "invalid_request_error"),
-        (Error::provider(404, "gone"), 404, "not_found_error"),
-        (Error::provider(409, "twice"), 409, "conflict_error"),
+        (Error::http(404, "gone"), 404, "not_found_error"),
+        (Error::http(409, "twice"), 409, "conflict_error"),
         (
-            Error::provider(429, "slow").with_retry_after(wait),
+            Error::http(429, "slow").with_retry_after(wait),
             429,
             "rate_limit_error",
         ),
-        (Error::provider(402, "money"), 429, "billing_error"),
-        (Error::provider(529, "busy"), 529, "overloaded_error"),
+        (Error::http(402, "money"), 429, "billing_error"),
+        (Error::http(529, "busy"), 529, "overloaded_error"),
         (
             Error::new(ErrorKind::Deadline, "late"),
             504,
@@ -244,7 +274,7 @@ fn errors_have_the_types_and_phrases_clients_branch_on() {
             usize::from(status == 429 && wait == error.retry_after())
         );
     }
-    let long = Error::provider(400, "maximum context length is 5")
+    let long = Error::http(400, "maximum context length is 5")
         .with_code("context_length_exceeded")
         .with_request_id("req_1");
     let reply = Messages.write_error(&long);

@@ -34,13 +34,10 @@ fn a_reverted_edit_changes_no_byte() {
 fn response(parts: Vec<Part>, finish: FinishReason) -> Response {
     Response {
         finish,
-        usage: Usage {
-            input: 30,
-            output: 9,
-            cache_read: 10,
-            cache_write: 5,
-            reasoning: 2,
-        },
+        usage: Usage::new(30, 9)
+            .with_cache_read(10)
+            .with_cache_write(5)
+            .with_reasoning(2),
         id: Some("msg_1".into()),
         reported_model: Some("m".into()),
         ..Response::new(parts)

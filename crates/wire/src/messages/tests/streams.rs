@@ -78,12 +78,7 @@ fn text_thinking_and_calls_are_assembled_from_deltas() {
     assert_eq!(calls, ["{\"x\": 1}", "{}"]);
     assert_eq!(response.finish, FinishReason::ToolCalls);
     assert_eq!(response.id.as_deref(), Some("msg_1"));
-    let usage = Usage {
-        input: 15,
-        output: 9,
-        cache_read: 5,
-        ..Usage::default()
-    };
+    let usage = Usage::new(15, 9).with_cache_read(5);
     assert_eq!(response.usage, usage, "later counts overlay earlier ones");
 }
 
@@ -283,13 +278,7 @@ fn arguments(index: usize, fragment: &str) -> Event {
 
 #[test]
 fn a_stream_has_the_form_clients_expect() {
-    let usage = |input, output| {
-        Event::Usage(Usage {
-            input,
-            output,
-            ..Usage::default()
-        })
-    };
+    let usage = |input, output| Event::Usage(Usage::new(input, output));
     let (text, losses) = written(&[
         Event::Start {
             id: None,
@@ -471,7 +460,7 @@ fn a_failed_stream_ends_with_an_error_and_no_terminator() {
     let mut out = BytesMut::new();
     writer.write(&Event::Text("x".into()), &mut out);
     out.clear();
-    writer.fail(&Error::provider(503, "gone"), &mut out);
+    writer.fail(&Error::http(503, "gone"), &mut out);
     assert_eq!(
         out,
         "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"HTTP 503: gone\"}}\n\n"

@@ -63,12 +63,7 @@ fn tool_calls_of_every_form_are_read_and_get_ids() {
 #[test]
 fn usage_is_read_if_present() {
     let counts = r#","prompt_eval_count":10,"prompt_eval_cached_count":4,"eval_count":5"#;
-    let expected = Usage {
-        input: 10,
-        output: 5,
-        cache_read: 4,
-        ..Usage::default()
-    };
+    let expected = Usage::new(10, 5).with_cache_read(4);
     assert_eq!(read_message("{}", counts).usage, expected);
     assert_eq!(
         read_message("{}", r#","eval_count":null"#).usage,
@@ -106,12 +101,7 @@ fn a_response_is_written_as_clients_expect_it() {
         Part::ToolCall(ToolCall::new("c", "t", "{\"a\":1}")),
         Part::ToolCall(ToolCall::new("", "t", "")),
     ]);
-    response.usage = Usage {
-        input: 3,
-        output: 2,
-        cache_read: 1,
-        ..Usage::default()
-    };
+    response.usage = Usage::new(3, 2).with_cache_read(1);
     let written = CHAT.write_response(&response, &reply());
     assert_eq!(
         written.body,
@@ -162,7 +152,7 @@ fn errors_are_read_and_written_as_a_single_message() {
     let delay = Some(std::time::Duration::from_secs(3));
     let rows = [
         (error, 404, 0),
-        (Error::provider(429, "slow").with_retry_after(delay), 429, 1),
+        (Error::http(429, "slow").with_retry_after(delay), 429, 1),
         (Error::new(ErrorKind::Truncated, "cut"), 502, 0),
     ];
     for (error, status, headers) in rows {

@@ -41,11 +41,7 @@ fn thinking_text_and_tool_calls_are_distinguished() {
         DONE,
     ])
     .unwrap();
-    let usage = Usage {
-        input: 3,
-        output: 2,
-        ..Usage::default()
-    };
+    let usage = Usage::new(3, 2);
     assert_eq!(
         events[events.len() - 2..],
         [Event::Usage(usage), Event::Finish(FinishReason::ToolCalls)]
@@ -157,11 +153,7 @@ fn a_stream_is_written_as_clients_expect_it() {
         arguments(3, "{\"x\":1}"),
         arguments(5, "2}"),
         Event::ToolCallEnd { index: 5 },
-        Event::Usage(Usage {
-            input: 3,
-            output: 2,
-            ..Usage::default()
-        }),
+        Event::Usage(Usage::new(3, 2)),
         Event::Finish(FinishReason::ToolCalls),
     ]);
     let line = |message: &str, end: &str| {
@@ -196,7 +188,7 @@ fn a_failed_stream_ends_with_the_error_and_no_synthesized_finish() {
     let mut out = BytesMut::new();
     writer.write(&Event::Text("x".into()), &mut out);
     out.clear();
-    writer.fail(&Error::provider(503, "gone"), &mut out);
+    writer.fail(&Error::http(503, "gone"), &mut out);
     assert_eq!(out, "{\"error\":\"HTTP 503: gone\"}\n");
 }
 

@@ -138,13 +138,10 @@ fn settings_round_trip() {
 
 #[test]
 fn responses_and_streams_round_trip() {
-    let usage = Usage {
-        input: 5,
-        output: 3,
-        cache_read: 2,
-        cache_write: 1,
-        reasoning: 1,
-    };
+    let usage = Usage::new(5, 3)
+        .with_cache_read(2)
+        .with_cache_write(1)
+        .with_reasoning(1);
     let rows = [
         (vec![Part::text("a")], FinishReason::Stop),
         (vec![Part::text("é 🦀")], FinishReason::Length),

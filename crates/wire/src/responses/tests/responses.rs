@@ -116,13 +116,10 @@ fn usage_needs_no_conversion() {
     let usage = r#""usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},
         "output_tokens":5,"output_tokens_details":{"reasoning_tokens":3},"total_tokens":15}"#;
     let response = read_response(&format!(r#""output":[],{usage}"#)).unwrap();
-    let expected = Usage {
-        input: 10,
-        output: 5,
-        cache_read: 4,
-        cache_write: 2,
-        reasoning: 3,
-    };
+    let expected = Usage::new(10, 5)
+        .with_cache_read(4)
+        .with_cache_write(2)
+        .with_reasoning(3);
     assert_eq!(response.usage, expected);
     let written = Responses.write_response(&response, &reply()).body;
     assert_eq!(Responses.read_response(written, 0).unwrap().usage, expected);
@@ -134,11 +131,7 @@ fn usage_needs_no_conversion() {
 fn a_foreign_response_has_all_fields_that_official_clients_require() {
     let other = Native::new(Dialect::new("anthropic-messages"));
     let response = Response {
-        usage: Usage {
-            input: 3,
-            output: 2,
-            ..Usage::default()
-        },
+        usage: Usage::new(3, 2),
         ..Response::new(vec![
             Part::Reasoning(Reasoning {
                 text: "hm".into(),
@@ -221,16 +214,16 @@ fn bodies_that_are_not_responses_are_errors() {
 
 #[test]
 fn errors_have_the_status_and_code_clients_branch_on() {
-    let limited = Error::provider(429, "slow down").with_retry_after(Some(Duration::from_secs(2)));
+    let limited = Error::http(429, "slow down").with_retry_after(Some(Duration::from_secs(2)));
     let rows = [
         (
-            Error::provider(404, "no such model").with_code("model_not_found"),
+            Error::http(404, "no such model").with_code("model_not_found"),
             404,
             r#""code":"model_not_found""#,
         ),
         (limited, 429, r#""code":"rate_limit_exceeded""#),
         (
-            Error::provider(400, "x").with_code("context_length_exceeded"),
+            Error::http(400, "x").with_code("context_length_exceeded"),
             400,
             r#""code":"context_length_exceeded""#,
         ),

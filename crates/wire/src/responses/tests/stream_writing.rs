@@ -58,13 +58,7 @@ fn arguments(index: usize, fragment: &str) -> Event {
 
 #[test]
 fn events_have_the_order_clients_expect() {
-    let usage = Usage {
-        input: 9,
-        output: 4,
-        cache_read: 1,
-        reasoning: 2,
-        ..Usage::default()
-    };
+    let usage = Usage::new(9, 4).with_cache_read(1).with_reasoning(2);
     let frames = written(&[
         Event::Start {
             id: None,
@@ -265,8 +259,7 @@ fn a_failed_stream_ends_with_an_error_and_no_completion() {
     let mut writer = Responses.stream_writer(&reply());
     let mut out = BytesMut::new();
     writer.write(&Event::Text("a".into()), &mut out);
-    let error =
-        Error::provider(429, "slow down").with_retry_after(Some(Duration::from_millis(1_500)));
+    let error = Error::http(429, "slow down").with_retry_after(Some(Duration::from_millis(1_500)));
     writer.fail(&error, &mut out);
     let frames = frames(&out);
     let kinds = kinds(&frames);

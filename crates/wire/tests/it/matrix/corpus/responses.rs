@@ -6,11 +6,7 @@ use super::{png, reasoning};
 
 fn response_of(parts: Vec<Part>) -> Response {
     Response {
-        usage: Usage {
-            input: 12,
-            output: 7,
-            ..Usage::default()
-        },
+        usage: Usage::new(12, 7),
         ..Response::new(parts)
     }
 }
@@ -90,13 +86,12 @@ pub(crate) fn responses() -> Vec<(&'static str, Response)> {
         ("finish: paused", finished_with(FinishReason::Paused)),
         (
             "usage of every kind",
-            usage(Usage {
-                input: 100,
-                output: 50,
-                cache_read: 60,
-                cache_write: 20,
-                reasoning: 30,
-            }),
+            usage(
+                Usage::new(100, 50)
+                    .with_cache_read(60)
+                    .with_cache_write(20)
+                    .with_reasoning(30),
+            ),
         ),
     ];
     all.extend(reasoning::responses());
