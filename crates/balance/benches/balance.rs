@@ -99,6 +99,7 @@ macro_rules! tactics {
 }
 
 tactics! {
+    in_order => InOrder,
     random => Random,
     round_robin => RoundRobin,
     least_busy => LeastBusy,

@@ -8,6 +8,7 @@ use majordomo_gateway::{Config, Diagnostics, GatewayState, environment, find_con
 
 use crate::args::CheckArgs;
 use crate::error::CliError;
+use crate::output;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<(), CliError> {
     let environment = environment();
@@ -21,6 +22,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), CliError> {
     let transport = Transport::new(Client::default());
     // Everything that `serve` does, except listening.
     GatewayState::new(&config, &environment, &transport, None).map_err(listed)?;
+    output::diagnostics(&config.warnings().to_string());
     writeln!(anstream::stdout(), "{}", summary(&path, &config))?;
     Ok(())
 }

@@ -73,7 +73,7 @@ async fn run(command: Command) -> ExitCode {
             ExitCode::FAILURE
         }
         Err(CliError::Problems(problems)) => {
-            output::errors(&problems);
+            output::diagnostics(&problems);
             ExitCode::FAILURE
         }
     }

@@ -8,6 +8,7 @@ use anstyle::{AnsiColor, Style};
 use crate::error::CliError;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HEADING: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
 
@@ -17,13 +18,14 @@ pub(crate) fn error(text: &str) {
     let _ = writeln!(anstream::stderr(), "{ERROR}error{ERROR:#}: {text}");
 }
 
-/// Prints the problems of a file, each of which starts with `error:`.
-pub(crate) fn errors(problems: &str) {
+/// Prints the diagnostics of a file, each of which starts with `error:` or `warning:`.
+pub(crate) fn diagnostics(problems: &str) {
     let mut stderr = anstream::stderr();
     for line in problems.lines() {
-        let written = match line.strip_prefix("error: ") {
-            Some(text) => writeln!(stderr, "{ERROR}error{ERROR:#}: {text}"),
-            None => writeln!(stderr, "{line}"),
+        let written = match line.split_once(": ") {
+            Some(("error", text)) => writeln!(stderr, "{ERROR}error{ERROR:#}: {text}"),
+            Some(("warning", text)) => writeln!(stderr, "{WARNING}warning{WARNING:#}: {text}"),
+            _ => writeln!(stderr, "{line}"),
         };
         // Without stderr the exit code still reports them.
         if written.is_err() {

@@ -97,6 +97,7 @@ impl Gateway {
                 let (config, watch) = ConfigWatch::open(path, loader.environment.clone());
                 let config = config?;
                 config::warn_if_exposed(path, &config);
+                log_warnings(&config);
                 (Some(watch), config)
             }
             None => (None, Config::empty()),
@@ -218,6 +219,17 @@ impl Gateway {
         if let Some(telemetry) = context.telemetry.get() {
             telemetry.stop().await;
         }
+    }
+}
+
+/// Logs what `majordomo check` warns about.
+fn log_warnings(config: &Config) {
+    let warnings = config.warnings();
+    for warning in warnings.list() {
+        let (line, _) = warnings.place(warning);
+        let file = warnings.source().name();
+        let hint = warning.hint.as_deref().unwrap_or_default();
+        tracing::warn!(file, line, hint, "{}", warning.message);
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod adaptive;
 mod capacity;
+mod in_order;
 mod latency;
 mod least_busy;
 mod preferred;
@@ -37,10 +38,12 @@ pub(super) trait Choose: Send + Sync + fmt::Debug {
 /// assert_eq!("least_busy".parse(), Ok(Tactic::LeastBusy));
 /// assert_eq!(Tactic::default().name(), "random");
 /// let error = "fastest".parse::<Tactic>().unwrap_err();
-/// assert!(error.to_string().starts_with("unknown tactic \"fastest\"; expected one of random,"));
+/// assert!(error.to_string().starts_with("unknown tactic \"fastest\"; expected one of in_order,"));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tactic {
+    /// The first usable service of the list.
+    InOrder,
     /// Weighted random.
     #[default]
     Random,
@@ -72,7 +75,8 @@ pub struct UnknownTactic {
 
 impl Tactic {
     /// Every tactic.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
+        Self::InOrder,
         Self::Random,
         Self::RoundRobin,
         Self::LeastBusy,
@@ -87,6 +91,7 @@ impl Tactic {
     /// Its name in the configuration.
     pub fn name(self) -> &'static str {
         match self {
+            Self::InOrder => "in_order",
             Self::Random => "random",
             Self::RoundRobin => "round_robin",
             Self::LeastBusy => "least_busy",
@@ -102,6 +107,7 @@ impl Tactic {
     /// Builds the tactic for a pool of these services.
     pub(super) fn build(self, within: Self, services: &[Service]) -> Box<dyn Choose> {
         match self {
+            Self::InOrder => preferred(in_order::InOrder),
             Self::Random => preferred(random::Random),
             Self::RoundRobin => preferred(round_robin::RoundRobin::new(services)),
             Self::LeastBusy => preferred(least_busy::LeastBusy::new(services.len())),

@@ -1,4 +1,4 @@
-//! `random`, the default: weighted random. Stateless; needs no statistics.
+//! `random`: weighted random. Stateless; needs no statistics.
 
 use super::{Choose, Selection, ServiceIndex};
 

@@ -64,6 +64,7 @@ fn spend(pool: &Pool, name: &str, tokens: u64, now: Instant) {
 fn every_tactic_has_its_configuration_name() {
     let names = Tactic::ALL.map(Tactic::name);
     let promised = [
+        "in_order",
         "random",
         "round_robin",
         "least_busy",
@@ -92,6 +93,21 @@ fn a_weight_of_zero_gets_no_share_unless_all_are_zero() {
     }
     let none = pool(Tactic::Random, weighted(&[0, 0]));
     assert_eq!(shares(&none, 100).len(), 2);
+}
+
+#[test]
+fn in_order_tries_the_list_from_its_beginning_and_returns_to_it() {
+    let pool = pool(Tactic::InOrder, weighted(&[1, 9, 9]));
+    assert_eq!(shares(&pool, 50), BTreeMap::from([("a".to_owned(), 50)]));
+    let order = |usable: &dyn Fn(ServiceIndex) -> Usability| ids(&pool, now(), usable);
+    assert_eq!(order(&|_| Usability::Usable), ["a", "b", "c"]);
+    let until = now() + secs(60);
+    let without_a = |index: ServiceIndex| match index.get() {
+        0 => Usability::Benched { until },
+        _ => Usability::Usable,
+    };
+    assert_eq!(order(&without_a), ["b", "c"]);
+    assert_eq!(order(&|_| Usability::Usable), ["a", "b", "c"]);
 }
 
 #[test]

@@ -271,7 +271,7 @@ rule 2 `eyes`: yes
     proxy_vision enabled: yes, found \"1 image\"
 processor proxy_vision enabled: image:1 described, by x/eyes
 #  SERVICE  FROM   WHY
-1  x/blind  route  picked by tactic (random)
+1  x/blind  route  picked by tactic (in_order)
 -  x/off    route  inactive
 #  TARGET   RECEIVES
 1  x/blind  the request unchanged

@@ -101,6 +101,39 @@ error: unknown key `alises` in the file
 }
 
 #[tokio::test]
+async fn the_changed_default_of_balance_is_explained_to_files_without_a_version() {
+    let services = "services = [ { spec = \"demo/text\" }, { spec = \"demo/vision\" } ]\n";
+    let routes = format!("[[routes]]\nmodel = \"coder\"\n{services}");
+    let path = file("unversioned.toml", &routes);
+    let done = majordomo(&["check", "--config", &path]).output().await;
+    let summary = |path: &str| {
+        format!(
+            "{path} is valid: 0 providers, 0 aliases, 1 route, 0 keys; listens on 127.0.0.1:4100\n"
+        )
+    };
+    assert_eq!(
+        done,
+        CommandOutput {
+            code: Some(0),
+            stdout: summary(&path),
+            stderr: format!(
+                "\
+warning: the default of `balance` has changed: the services of `coder` are now tried in order; they were picked at random
+ --> {path}:2:9
+  |
+2 | model = \"coder\"
+  |         ^^^^^^^
+  hint: set `balance = \"random\"` to restore that, or write `version = 1` at the top of the file to accept the new default
+"
+            ),
+        }
+    );
+    let path = file("versioned.toml", format!("version = 1\n{routes}"));
+    let done = majordomo(&["check", "--config", &path]).output().await;
+    assert_eq!((done.stdout, &*done.stderr), (summary(&path), ""));
+}
+
+#[tokio::test]
 async fn a_missing_file_is_reported() {
     let done = majordomo(&["check", "--config", "nowhere.toml"])
         .output()

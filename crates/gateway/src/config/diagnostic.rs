@@ -9,9 +9,29 @@ use super::ConfigSource;
 /// A byte range of the file.
 pub type Span = Range<usize>;
 
-/// One mistake in a configuration file.
+/// Whether a diagnostic makes a file invalid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The file is not used.
+    Error,
+    /// The file is used, but may not mean what its author thinks.
+    Warning,
+}
+
+impl Severity {
+    fn label(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+}
+
+/// One mistake or doubtful setting in a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
+    /// Whether it makes the file invalid.
+    pub severity: Severity,
     /// Position in the file.
     pub span: Span,
     /// What is wrong, as one sentence without a full stop.
@@ -21,7 +41,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// Creates a diagnostic; an empty hint means none.
+    /// Creates an error; an empty hint means none.
     ///
     /// ```
     /// use majordomo_gateway::config::Diagnostic;
@@ -32,9 +52,25 @@ impl Diagnostic {
     pub fn at(span: Span, message: impl Into<String>, hint: impl Into<String>) -> Self {
         let hint = hint.into();
         Self {
+            severity: Severity::Error,
             span,
             message: message.into(),
             hint: (!hint.is_empty()).then_some(hint),
+        }
+    }
+
+    /// Creates a warning, which leaves the file valid.
+    ///
+    /// ```
+    /// use majordomo_gateway::config::{Diagnostic, Severity};
+    ///
+    /// let diagnostic = Diagnostic::warning(0..4, "`tier` has no effect", "remove it");
+    /// assert_eq!(diagnostic.severity, Severity::Warning);
+    /// ```
+    pub fn warning(span: Span, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..Self::at(span, message, hint)
         }
     }
 }
@@ -78,7 +114,7 @@ impl Diagnostics {
 
     fn write(&self, problem: &Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.source.name();
-        writeln!(f, "error: {}", problem.message)?;
+        writeln!(f, "{}: {}", problem.severity.label(), problem.message)?;
         if self.source.is_missing() {
             writeln!(f, "  --> {name}")?;
         } else {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::reader::{ConfigReader, Section};
+use super::reader::{ConfigField, ConfigReader, Section};
 use super::specs::{self, SpecEntry, SpecNames};
 use super::{
     Config, KeyRole, ServerSettings, ServiceEntry, chain, exposed_without_keys, fetch, keys,
@@ -13,6 +13,9 @@ use super::{
 pub(super) fn read_document(mut root: Section<'_>) -> Config {
     let reader = root.reader;
     let mut config = Config::empty();
+    if let Some(field) = root.take("version") {
+        config.version = version(&field);
+    }
     let mut section = |key, title| root.take(key).and_then(|field| field.section(title));
     if let Some(section) = section("server", "[server]") {
         config.server = server::read_server(section);
@@ -68,7 +71,24 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
             .collect(),
     };
     check_specs(&names, &config);
+    if config.version.is_none()
+        && let Some(warning) = config.changed_default()
+    {
+        reader.add(warning);
+    }
     config
+}
+
+/// The only version there is. It grows when a default changes its meaning.
+const VERSION: u64 = 1;
+
+fn version(field: &ConfigField<'_>) -> Option<u64> {
+    let version = field.number(1, u64::from(u32::MAX))?;
+    if version > VERSION {
+        let message = format!("this majordomo reads files up to version {VERSION}");
+        field.report(message, "install a newer majordomo, or lower `version`");
+    }
+    Some(version)
 }
 
 fn check_exposure(

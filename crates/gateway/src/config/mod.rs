@@ -13,6 +13,7 @@
 
 mod alias_cycles;
 mod autodetect;
+mod balance;
 mod chain;
 mod condition;
 mod demo;
@@ -49,9 +50,10 @@ pub use crate::keys::{KeyEntry, KeySecret};
 pub use crate::max_counts::MaxCounts;
 pub use crate::trust::{OriginError, Origins};
 pub use autodetect::{Detected, DetectedDsn, DetectedKey, autodetect};
+pub use balance::Balance;
 pub use chain::ChainSettings;
 pub use condition::{ComparisonEntry, ConditionEntry, ConditionValue};
-pub use diagnostic::{Diagnostic, Diagnostics, Span};
+pub use diagnostic::{Diagnostic, Diagnostics, Severity, Span};
 pub(crate) use exposed::warn_if_exposed;
 pub use fetch::FetchSettings;
 pub use find::find_config;
@@ -104,6 +106,10 @@ pub struct Config {
     pub health: HealthConfig,
     /// Failover settings.
     pub chain: ChainSettings,
+    /// The version of the file's meaning, if it states one.
+    pub version: Option<u64>,
+    /// Doubtful settings of a valid file.
+    pub warnings: Vec<Diagnostic>,
     /// The file's text, for diagnostics found later.
     pub source: Arc<ConfigSource>,
 }
@@ -132,6 +138,8 @@ impl Config {
             vision: VisionSettings::default(),
             health: HealthConfig::default(),
             chain: ChainSettings::default(),
+            version: None,
+            warnings: Vec::new(),
             source: Arc::new(ConfigSource::new("no file", "")),
         }
     }
@@ -180,10 +188,22 @@ impl Config {
         source.redact_words(words);
         diagnostics.extend(errors.iter().map(|error| syntax_diagnostic(error, &source)));
         let source = Arc::new(source);
+        let valid = diagnostics
+            .iter()
+            .all(|found| found.severity == Severity::Warning);
         match config {
-            Some(config) if diagnostics.is_empty() => Ok(Self { source, ..config }),
+            Some(config) if valid => Ok(Self {
+                source,
+                warnings: diagnostics,
+                ..config
+            }),
             _ => Err(Diagnostics::new(source, diagnostics)),
         }
+    }
+
+    /// The warnings with their lines; empty for most files.
+    pub fn warnings(&self) -> Diagnostics {
+        self.diagnostics(self.warnings.clone())
     }
 
     /// Diagnostics of this file that were found after parsing, with their lines.

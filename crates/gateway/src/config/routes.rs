@@ -17,10 +17,11 @@ pub struct RouteEntry {
     pub model: String,
     /// The services.
     pub services: Vec<ServiceEntry>,
-    /// The tactic that picks a service.
-    pub balance: Tactic,
+    /// The tactic that picks a service; `None` if the services imply it, see
+    /// [`balance_of`](Self::balance_of).
+    pub balance: Option<Tactic>,
     /// The tactic within a tier.
-    pub within: Tactic,
+    pub within: Option<Tactic>,
     /// How long a session stays with its service; `None` disables affinity.
     pub affinity: Option<Duration>,
     /// The describer for services that have none.
@@ -36,10 +37,10 @@ pub struct RouteEntry {
 pub struct ServiceEntry {
     /// A target, an alias or a chain; `{model}` stands for the requested model.
     pub spec: SpecEntry,
-    /// Relative weight.
-    pub weight: u32,
-    /// The tier; lower ones are preferred.
-    pub tier: u32,
+    /// Relative weight; 1 if unset, and 0 for a spare.
+    pub weight: Option<u32>,
+    /// The tier; 0 if unset. Lower ones are preferred.
+    pub tier: Option<u32>,
     /// Concurrent requests; `None` if unknown.
     pub capacity: Option<u32>,
     /// Whether the service is in use.
@@ -64,7 +65,7 @@ pub struct SmartRule {
 }
 
 /// All tactics by name.
-fn tactics() -> [(&'static str, Tactic); 9] {
+fn tactics() -> [(&'static str, Tactic); 10] {
     Tactic::ALL.map(|tactic| (tactic.name(), tactic))
 }
 
@@ -136,10 +137,26 @@ fn route(mut section: Section<'_>) -> Option<(RouteEntry, ConfigText)> {
         if within == Some(Tactic::Tier) {
             field.report("`within` cannot be \"tier\"", "choose another tactic");
         }
-        if balance_field.is_none() || balance.is_some_and(|tactic| tactic != Tactic::Tier) {
-            let hint = "add `balance = \"tier\"` or remove `within`";
+        if balance.is_some_and(|tactic| tactic != Tactic::Tier) {
+            let hint = "write `balance = \"tier\"` or remove `within`";
             field.report("`within` requires `balance = \"tier\"`", hint);
+        } else if balance_field.is_none() && !services.iter().flatten().any(has_tier) {
+            let hint = "give the services a `tier`, or replace `within` by `balance`";
+            field.report(
+                "`within` applies within tiers, but no service has one",
+                hint,
+            );
         }
+    }
+    if let (Some(tactic), Some(services)) = (balance, &services)
+        && tactic != Tactic::Tier
+        && let Some(ignored) = services.iter().find(|service| has_tier(service))
+    {
+        section.reader.warn(
+            ignored.span.clone(),
+            format!("`tier` has no effect with `balance = \"{tactic}\"`"),
+            "write `balance = \"tier\"`, or remove `tier`",
+        );
     }
     let affinity = section
         .take("affinity")
@@ -156,14 +173,18 @@ fn route(mut section: Section<'_>) -> Option<(RouteEntry, ConfigText)> {
     let route = RouteEntry {
         model: name.value.clone(),
         services: services.unwrap_or_default(),
-        balance: balance.unwrap_or_default(),
-        within: within.unwrap_or_default(),
+        balance,
+        within,
         affinity: affinity.flatten(),
         describe,
         smart,
         span: name.span.clone(),
     };
     Some((route, name))
+}
+
+fn has_tier(service: &ServiceEntry) -> bool {
+    service.tier.is_some()
 }
 
 const SERVICES_HINT: &str = "list the services: `services = [ { spec = \"provider/model\" } ]`";
@@ -212,8 +233,8 @@ fn service(field: &ConfigField<'_>) -> Option<ServiceEntry> {
     let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let service = (
         spec.as_ref().and_then(SpecEntry::service),
-        section.number("weight", 0, 10_000).map_or(1, small),
-        section.number("tier", 0, 1_000).map_or(0, small),
+        section.number("weight", 0, 10_000).map(small),
+        section.number("tier", 0, 1_000).map(small),
         section.number("capacity", 1, 1_000_000).map(small),
         section.flag("active").unwrap_or(true),
         section

@@ -146,8 +146,8 @@ fn metered(chain: &Chain, stats: &Arc<ServiceStats>) -> Chain {
 
 fn settings(service: &config::ServiceEntry) -> ServiceConfig {
     ServiceConfig {
-        weight: service.weight,
-        tier: service.tier,
+        weight: service.weight.unwrap_or(1),
+        tier: service.tier.unwrap_or(0),
         capacity: service.capacity.map(|seats| seats as usize),
         active: service.active,
         ..ServiceConfig::new(service.spec.text.clone())

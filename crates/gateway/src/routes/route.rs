@@ -78,16 +78,19 @@ impl Route {
         earlier: Option<&Self>,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Self {
-        let pool_config = PoolConfig {
-            tactic: route.balance,
-            within: route.within,
-            affinity: route.affinity,
-            ..PoolConfig::default()
+        let pool_config = |services: &[config::ServiceEntry]| {
+            let balance = route.balance_of(services);
+            PoolConfig {
+                tactic: balance.tactic,
+                within: balance.within,
+                affinity: route.affinity,
+                ..PoolConfig::default()
+            }
         };
         let known = earlier.map(|route| &route.base.pool);
         let base = Partition::new(
             &route.services,
-            pool_config.clone(),
+            pool_config(&route.services),
             registry,
             known,
             diagnostics,
@@ -96,10 +99,9 @@ impl Route {
         for (index, rule) in route.smart.iter().enumerate() {
             let known = earlier.and_then(|route| route.rule_partitions.get(index));
             let known = known.map(|partition| &partition.pool);
-            let pool_config = pool_config.clone();
             rule_partitions.push(Partition::new(
                 &rule.services,
-                pool_config,
+                pool_config(&rule.services),
                 registry,
                 known,
                 diagnostics,

@@ -1,5 +1,6 @@
 //! Integration tests of the gateway that can share a process.
 
+mod balance_default;
 mod config_secrets;
 mod config_watch;
 mod demo;

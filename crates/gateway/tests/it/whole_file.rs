@@ -72,19 +72,20 @@ fn providers_keep_the_order_of_the_file() {
 #[test]
 fn routes_are_parsed_with_services_and_conditions() {
     let config = whole();
+    assert_eq!(config.version, Some(1));
     let [coder, gpt] = &config.routes[..] else {
         panic!("two routes");
     };
     assert_eq!(
         (coder.balance, coder.within),
-        (Tactic::Tier, Tactic::Random)
+        (Some(Tactic::Tier), Some(Tactic::Random))
     );
     assert_eq!(coder.affinity, Some(Duration::from_secs(1_800)));
     assert_eq!(
         (coder.services[0].weight, coder.services[1].capacity),
-        (3, Some(2))
+        (Some(3), Some(2))
     );
-    assert_eq!((gpt.balance, gpt.affinity), (Tactic::Random, None));
+    assert_eq!((gpt.balance, gpt.affinity), (None, None));
     assert_eq!(gpt.services[0].spec.text, "openai/{model}");
 
     let [

@@ -45,8 +45,16 @@ impl<'e> ConfigReader<'e> {
 
     /// Adds a diagnostic.
     pub(super) fn report(&self, span: Span, message: impl Into<String>, hint: impl Into<String>) {
-        let problem = Diagnostic::at(span, message, hint);
-        self.diagnostics.borrow_mut().push(problem);
+        self.add(Diagnostic::at(span, message, hint));
+    }
+
+    /// Adds a diagnostic that leaves the file valid.
+    pub(super) fn warn(&self, span: Span, message: impl Into<String>, hint: impl Into<String>) {
+        self.add(Diagnostic::warning(span, message, hint));
+    }
+
+    pub(super) fn add(&self, diagnostic: Diagnostic) {
+        self.diagnostics.borrow_mut().push(diagnostic);
     }
 
     /// Masks a span.

@@ -41,7 +41,7 @@ pub(in crate::config) const SECRET_NAMES: [&str; 13] = [
 const HARMLESS: [&str; 1] = ["max_tokens"];
 
 /// Keys whose values may be displayed, and sections that contain only such keys.
-pub(in crate::config) const SETTINGS: [&str; 70] = [
+pub(in crate::config) const SETTINGS: [&str; 71] = [
     "active",
     "advance_on_permanent",
     "affinity",
@@ -109,6 +109,7 @@ pub(in crate::config) const SETTINGS: [&str; 70] = [
     "traces",
     "ttl",
     "types",
+    "version",
     "vision",
     "weight",
     "within",

@@ -40,6 +40,7 @@ describe = "demo/vision"
 
 [[routes]]
 model = "pinned"
+balance = "random"
 affinity = "30m"
 services = [ { spec = "demo/text" }, { spec = "other/text" } ]
 [[routes.smart]]
@@ -209,5 +210,30 @@ services = [ {{ spec = "up/other" }}, {{ spec = "up/one" }} ]
         assert_eq!(posts.len(), asked + 1, "{model}");
         let body = String::from_utf8_lossy(&posts[asked].body);
         assert!(body.contains("description unavailable"), "{model}: {body}");
+    }
+}
+
+/// The chains of the guide read as fallback orders, and so do lists of services.
+#[tokio::test]
+async fn without_balance_the_services_are_tried_in_the_order_of_the_list() {
+    let config = r#"
+[providers.first]
+kind = "demo"
+[providers.second]
+kind = "demo"
+[[routes]]
+model = "plain"
+services = [ { spec = "first/text" }, { spec = "second/text" } ]
+[[routes]]
+model = "tiers"
+services = [ { spec = "first/text", tier = 1 }, { spec = "second/text" } ]
+"#;
+    let stage = Stage::start(config).await;
+    let request = Request::user("hello").max_tokens(20);
+    for (model, target) in [("plain", "first/text"), ("tiers", "second/text")] {
+        for _ in 0..12 {
+            let answer = ask(&stage, Protocol::Chat, model, &request).await;
+            assert_eq!(answer.header("x-majordomo-target"), Some(target), "{model}");
+        }
     }
 }
