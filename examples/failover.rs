@@ -47,7 +47,7 @@ async fn main() -> Result<(), Error> {
                     println!("  {attempt}");
                 }
             }
-            StreamItem::Reasoning(_) | StreamItem::ToolCall(_) => {}
+            _ => {}
         }
     }
     Ok(())

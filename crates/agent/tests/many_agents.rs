@@ -27,7 +27,7 @@ const MAX_BYTES: usize = 32 * 1024;
 
 /// Each run calls one tool and then waits for a model that never responds.
 fn agent(fake: &Fake) -> Agent {
-    fake.otherwise(|call| match call.request.messages.len() {
+    fake.otherwise(|call| match call.request.prompt().messages.len() {
         1 => support::call("a", "look"),
         _ => Step::hang(),
     });

@@ -196,7 +196,7 @@ impl GatewayState {
         describers: &Arc<majordomo_vision::Describers>,
         scope: Scope,
     ) -> Chain {
-        if describers.is_empty() || !Vision::has_images(request) {
+        if describers.is_empty() || !Vision::has_images(request.prompt()) {
             return chain;
         }
         let describers = Arc::clone(describers);
@@ -341,8 +341,8 @@ pub(crate) fn session(
     key: Option<&str>,
 ) -> Option<SessionKey> {
     SessionKey::of(&SessionHints {
-        user_id: request.user.as_deref(),
-        prompt_cache_key: request.cache_key.as_deref(),
+        user_id: request.prompt().user.as_deref(),
+        prompt_cache_key: request.prompt().cache_key.as_deref(),
         session_header: header,
         key_name: key,
     })

@@ -26,6 +26,7 @@ pub enum KeyOwner {
 /// The class of a failure, from which its [`Verdict`] follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Class {
     /// A retry may succeed: 5xx, 408, connection errors, timeouts, unknown errors.
     Transient,

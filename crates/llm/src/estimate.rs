@@ -21,9 +21,10 @@ const TOKENS_PER_IMAGE: usize = 1_000;
 
 impl TokenEstimator for HeuristicEstimator {
     fn estimate(&self, request: &Request) -> u64 {
-        let system: usize = request.system.iter().map(|t| text(&t.text)).sum();
-        let messages: usize = request.messages.iter().map(message).sum();
+        let system: usize = request.prompt().system.iter().map(|t| text(&t.text)).sum();
+        let messages: usize = request.prompt().messages.iter().map(message).sum();
         let tools: usize = request
+            .prompt()
             .tools
             .iter()
             .map(|tool| {

@@ -16,6 +16,7 @@ use crate::{FinishReason, Native, Part, Usage};
 /// - [`Event::Finish`] is the last event of a complete stream. A stream that ends
 ///   without it is truncated.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Event {
     /// The response has begun.
     Start {

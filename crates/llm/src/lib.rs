@@ -19,13 +19,14 @@
 //! let request = Request::user("What is in this picture?")
 //!     .system("You are terse.")
 //!     .max_tokens(200);
-//! assert_eq!(request.messages[0].text(), "What is in this picture?");
-//! assert_eq!(request.max_tokens, Some(200));
+//! assert_eq!(request.prompt().messages[0].text(), "What is in this picture?");
+//! assert_eq!(request.prompt().max_tokens, Some(200));
 //! ```
 
 mod accept;
 mod assembler;
 mod attempt_log;
+mod call_options;
 mod capabilities;
 mod change_recorder;
 mod classify;
@@ -48,11 +49,13 @@ mod retry_after;
 mod stream;
 mod tool;
 mod usage;
+mod variants;
 mod wire_source;
 
 pub use accept::{Accept, Rejection};
 pub use assembler::Assembler;
 pub use attempt_log::{Attempt, AttemptLog, AttemptOutcome, Change};
+pub use call_options::CallOptions;
 pub use capabilities::{ByteCount, Capabilities, ImageLimits, ManyImages, PatchLimit};
 pub use change_recorder::ChangeRecorder;
 pub use classify::{Class, HealthEffect, KeyOwner, NextTarget, SameTarget, Verdict, classify};

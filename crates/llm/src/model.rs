@@ -38,7 +38,7 @@ pub trait Model: Send + Sync {
     /// [`Response`].
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<ResponseStream>> {
         Box::pin(async move {
-            let first_call = request.next_call_number();
+            let first_call = request.prompt().next_call_number();
             let events = self.events(request).await?;
             Ok(ResponseStream::new(events, self.name(), first_call))
         })

@@ -140,7 +140,7 @@ mod tests {
         let request = Request::user("hi")
             .system("first")
             .message(Message::system("second"));
-        assert_eq!(request.system_text(), "first\n\nsecond");
+        assert_eq!(request.prompt().system_text(), "first\n\nsecond");
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
         let request = Request::user(Part::image("image/png", vec![1]))
             .message(Message::assistant(Part::ToolCall(call)))
             .message(Message::tool_results_message([result]));
-        assert_eq!(request.image_count(), 2);
+        assert_eq!(request.prompt().image_count(), 2);
     }
 
     #[test]
@@ -161,10 +161,10 @@ mod tests {
             Message::assistant(Part::ToolCall(call))
         };
         let request = Request::user("hi");
-        assert_eq!(request.next_call_number(), 0);
+        assert_eq!(request.prompt().next_call_number(), 0);
         let request = request
             .message(calling("call_7"))
             .message(calling("call_x9"));
-        assert_eq!(request.next_call_number(), 8);
+        assert_eq!(request.prompt().next_call_number(), 8);
     }
 }

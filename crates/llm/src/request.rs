@@ -4,20 +4,21 @@
 //! handle on the decoded prompt, so a pointer comparison detects every edit.
 
 use std::fmt;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 
 use crate::{
-    Accept, Change, ChangeRecorder, Dialect, Effort, Json, Message, OutputFormat, OutputSchema,
-    Part, Prompt, Text, Timer, Tool, ToolChoice, WireSource,
+    Accept, CallOptions, Change, ChangeRecorder, Dialect, Effort, Json, Message, OutputFormat,
+    OutputSchema, Part, Prompt, Text, Timer, Tool, ToolChoice, WireSource,
 };
 
 /// A request to a model or chain. Cheap to clone: the [`Prompt`] is copy-on-write.
 ///
-/// Dereferences to its `Prompt`; [`edit`](Request::edit) gives mutable access.
+/// Methods such as [`max_tokens`](Request::max_tokens) set a field while a request is
+/// built. [`prompt`](Request::prompt) and [`options`](Request::options) read; middleware
+/// that has a `&mut Request` changes the prompt through [`edit`](Request::edit).
 ///
 /// ```
 /// use majordomo_llm::{Effort, Request};
@@ -25,16 +26,13 @@ use crate::{
 /// let request = Request::user("hi").system("You are terse.").effort(Effort::Low);
 /// let mut longer = request.clone();           // shares the prompt
 /// longer.edit().max_tokens = Some(4_000);     // copies the prompt
-/// assert_eq!(request.max_tokens, None);
+/// assert_eq!(request.prompt().max_tokens, None);
 /// ```
 #[derive(Clone, Default)]
 pub struct Request {
     prompt: Arc<Prompt>,
     source: Option<WireSource>,
-    timeout: Option<Duration>,
-    /// Usually empty, and then free to clone.
-    timers: Vec<(Timer, Duration)>,
-    accept: Option<Arc<dyn Accept>>,
+    options: CallOptions,
     change_recorder: Option<ChangeRecorder>,
     client_headers: Option<Arc<[(String, String)]>>,
 }
@@ -89,13 +87,21 @@ impl Request {
         let Self {
             prompt,
             source: _,
-            timeout: _,
-            timers: _,
-            accept: _,
+            options: _,
             change_recorder: _,
             client_headers: _,
         } = self;
         prompt
+    }
+
+    /// Returns the prompt.
+    pub fn prompt(&self) -> &Prompt {
+        &self.prompt
+    }
+
+    /// Returns how to execute the request.
+    pub fn options(&self) -> &CallOptions {
+        &self.options
     }
 
     /// Returns the prompt for editing, copying it first if it is shared.
@@ -216,7 +222,7 @@ impl Request {
     /// Sets the timeout for all attempts together.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
+        self.options.timeout = Some(timeout);
         self
     }
 
@@ -228,18 +234,18 @@ impl Request {
     /// use majordomo_llm::{Request, Timer};
     ///
     /// let hurried = Request::user("hi").timer(Timer::FirstEvent, Duration::from_secs(5));
-    /// assert_eq!(hurried.get_timers(), [(Timer::FirstEvent, Duration::from_secs(5))]);
+    /// assert_eq!(hurried.options().timers, [(Timer::FirstEvent, Duration::from_secs(5))]);
     /// ```
     #[must_use]
     pub fn timer(mut self, timer: Timer, limit: Duration) -> Self {
-        self.timers.push((timer, limit));
+        self.options.timers.push((timer, limit));
         self
     }
 
     /// Sets the hook that validates responses.
     #[must_use]
     pub fn accept(mut self, accept: Arc<dyn Accept>) -> Self {
-        self.accept = Some(accept);
+        self.options.accept = Some(accept);
         self
     }
 
@@ -255,29 +261,6 @@ impl Request {
         if let Some(recorder) = &self.change_recorder {
             recorder.add(change);
         }
-    }
-
-    /// Returns the timeout for all attempts together.
-    pub fn get_timeout(&self) -> Option<Duration> {
-        self.timeout
-    }
-
-    /// Returns the caller's timers, in the order in which they were set.
-    pub fn get_timers(&self) -> &[(Timer, Duration)] {
-        &self.timers
-    }
-
-    /// Returns the hook that validates responses.
-    pub fn get_accept(&self) -> Option<&Arc<dyn Accept>> {
-        self.accept.as_ref()
-    }
-}
-
-impl Deref for Request {
-    type Target = Prompt;
-
-    fn deref(&self) -> &Prompt {
-        &self.prompt
     }
 }
 
@@ -299,13 +282,13 @@ impl From<Vec<Message>> for Request {
     }
 }
 
-/// Omits the hooks, which have no `Debug` form.
+/// Omits the client's bytes and headers.
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
             .field("prompt", &self.prompt)
             .field("dialect", &self.source.as_ref().map(|s| &s.dialect))
-            .field("timeout", &self.timeout)
+            .field("options", &self.options)
             .finish_non_exhaustive()
     }
 }
@@ -365,8 +348,8 @@ mod tests {
             .part(Part::image("image/png", vec![1, 2, 3]))
             .schema(Json::parse(r#"{"type": "object"}"#).unwrap(), "answer")
             .effort(Effort::XHigh);
-        let saved = serde_json::to_string(&*request).unwrap();
+        let saved = serde_json::to_string(request.prompt()).unwrap();
         let read: Prompt = serde_json::from_str(&saved).unwrap();
-        assert_eq!(read, *request);
+        assert_eq!(read, *request.prompt());
     }
 }

@@ -8,6 +8,7 @@ use crate::{AttemptLog, Dialect, Event, Message, Native, Part, Role, ToolCall, U
 /// Why the model stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum FinishReason {
     /// The response is complete.
     Stop,
@@ -27,6 +28,24 @@ pub enum FinishReason {
     Paused,
     /// Any other reason, as reported by the provider.
     Other(String),
+}
+
+impl FinishReason {
+    /// Returns the reason's name, as in `tool_calls`. Omits the stop sequence, which is
+    /// content.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Stop => "stop",
+            Self::StopSequence(_) => "stop_sequence",
+            Self::Length => "length",
+            Self::ContextWindow => "context_window",
+            Self::ToolCalls => "tool_calls",
+            Self::ContentFilter => "content_filter",
+            Self::Refusal => "refusal",
+            Self::Paused => "paused",
+            Self::Other(reason) => reason,
+        }
+    }
 }
 
 /// A response body in the provider's bytes.

@@ -18,6 +18,7 @@ pub type EventStream = Pin<Box<dyn Stream<Item = Result<Event>> + Send>>;
 
 /// One item of a [`ResponseStream`].
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum StreamItem {
     /// A text delta.
     Text(String),

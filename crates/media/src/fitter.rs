@@ -127,12 +127,12 @@ impl Fitter {
         request: &Request,
         limits: Option<&ImageLimits>,
     ) -> Result<(Request, Vec<Change>)> {
-        let count = request.image_count();
+        let count = request.prompt().image_count();
         if count == 0 {
             return Ok((request.clone(), Vec::new()));
         }
         let limits = accept(count, limits)?;
-        let images = attached_images(request);
+        let images = attached_images(request.prompt());
         let terms = Terms::of(limits, count);
         let mut fitted = self.fit_each(&images, |_| &terms).await?;
         if let Some(total) = limits.max_total_bytes {

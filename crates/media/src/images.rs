@@ -65,7 +65,7 @@ fn edit_parts(parts: &mut [Part], number: &mut usize, edit: &mut impl FnMut(usiz
 /// assert_eq!(changes[0].to_string(), "image:1 omitted");
 /// ```
 pub fn omit_oldest(request: &Request, max_count: usize) -> (Request, Vec<Change>) {
-    let surplus = request.image_count().saturating_sub(max_count);
+    let surplus = request.prompt().image_count().saturating_sub(max_count);
     if surplus == 0 {
         return (request.clone(), Vec::new());
     }

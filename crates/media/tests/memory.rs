@@ -172,7 +172,7 @@ fn open_many_here() {
         ..Bounds::default()
     });
     let (fitted, changes) = block_on(fitter.fit(&request, Some(&px(100)))).unwrap();
-    assert_eq!((fitted.image_count(), changes.len()), (MANY, 1));
+    assert_eq!((fitted.prompt().image_count(), changes.len()), (MANY, 1));
     println!("grown {}", resident("VmHWM").saturating_sub(before));
 }
 

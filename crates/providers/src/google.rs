@@ -108,8 +108,14 @@ impl Recipe for Google {
     /// Gemini 3 rejects penalties.
     fn prepare(&self, mut request: Request, model: &str) -> Request {
         let penalties = [
-            ("presence_penalty", request.presence_penalty.is_some()),
-            ("frequency_penalty", request.frequency_penalty.is_some()),
+            (
+                "presence_penalty",
+                request.prompt().presence_penalty.is_some(),
+            ),
+            (
+                "frequency_penalty",
+                request.prompt().frequency_penalty.is_some(),
+            ),
         ];
         let rejected = generation(model).is_some_and(|generation| generation >= 3);
         if !rejected || penalties.iter().all(|(_, set)| !set) {
@@ -168,7 +174,7 @@ mod tests {
         let old = Google.prepare(request.clone(), "gemini-2.5-flash");
         assert!(old.same_prompt(&request));
         let new = Google.prepare(request, "gemini-3.8-flash");
-        assert_eq!(new.presence_penalty, None);
+        assert_eq!(new.prompt().presence_penalty, None);
         assert_eq!(notes.take()[0].to_string(), "presence_penalty dropped");
     }
 }

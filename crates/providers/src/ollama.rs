@@ -36,7 +36,7 @@ impl Recipe for Ollama {
 
     /// A `generate` request of a client stays one if possible.
     fn path(&self, _model: &str, request: &Request, _stream: bool) -> String {
-        match ollama::endpoint(request) {
+        match ollama::endpoint(request.prompt()) {
             ollama::OllamaEndpoint::Chat => "/api/chat".into(),
             ollama::OllamaEndpoint::Generate => "/api/generate".into(),
         }
@@ -114,7 +114,7 @@ const MIN_WINDOW: u64 = 4_096;
 fn context_window(request: &Request, max: Option<u64>) -> u64 {
     let prompt = estimate_tokens(request, &TokenRule::default());
     // For text other than English the estimate may be low by a quarter.
-    let wanted = prompt + prompt / 4 + request.max_tokens.unwrap_or(DEFAULT_OUTPUT);
+    let wanted = prompt + prompt / 4 + request.prompt().max_tokens.unwrap_or(DEFAULT_OUTPUT);
     let window = wanted.max(MIN_WINDOW).next_power_of_two();
     window.min(max.unwrap_or(u64::MAX))
 }

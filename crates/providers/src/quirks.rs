@@ -16,7 +16,7 @@ pub(crate) fn none(request: Request) -> Request {
 
 /// Thinks unless disabled, with three efforts.
 pub(crate) fn deepseek(mut request: Request) -> Request {
-    if request.effort == Some(Effort::None) {
+    if request.prompt().effort == Some(Effort::None) {
         let off = Json::parse(r#"{"type":"disabled"}"#).expect("a JSON object");
         set_service_field(&mut request, "thinking", off);
         request.edit().effort = None;
@@ -40,7 +40,7 @@ pub(crate) fn xai(request: Request) -> Request {
 
 /// The seed is called `random_seed`.
 pub(crate) fn mistral(mut request: Request) -> Request {
-    if let Some(seed) = request.seed {
+    if let Some(seed) = request.prompt().seed {
         let seed = Json::parse(seed.to_string()).expect("a number is JSON");
         set_service_field(&mut request, "random_seed", seed);
         request.edit().seed = None;
@@ -50,7 +50,7 @@ pub(crate) fn mistral(mut request: Request) -> Request {
 
 /// Structured output requires a schema.
 pub(crate) fn lmstudio(mut request: Request) -> Request {
-    if request.output == OutputFormat::Json {
+    if request.prompt().output == OutputFormat::Json {
         let change = Change::new("output", "dropped");
         request.record_change(change.detail("JSON output requires a schema"));
         request.edit().output = OutputFormat::Text;
@@ -59,7 +59,7 @@ pub(crate) fn lmstudio(mut request: Request) -> Request {
 }
 
 fn nearest_effort(mut request: Request, nearest: fn(Effort) -> Effort) -> Request {
-    let Some(wanted) = request.effort else {
+    let Some(wanted) = request.prompt().effort else {
         return request;
     };
     let effort = nearest(wanted);

@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn kinds_are_recognized_by_their_phrases() {
-        let kind = |system: &str, user: &str| claude_code(&Request::user(user).system(system));
+        let kind =
+            |system: &str, user: &str| claude_code(Request::user(user).system(system).prompt());
         let cli = "You are Claude Code, Anthropic's official CLI for Claude.";
         let sdk = "You are a Claude agent, built on Anthropic's Claude Agent SDK.";
         for (system, user, expected) in [
@@ -101,6 +102,6 @@ mod tests {
             .system("You are Claude Code")
             .message(Message::assistant("It is a phrase."))
             .message(Message::user("Thanks, now fix the bug."));
-        assert_eq!(claude_code(&request), Some(ClaudeCode::Main));
+        assert_eq!(claude_code(request.prompt()), Some(ClaudeCode::Main));
     }
 }

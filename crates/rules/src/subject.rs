@@ -128,25 +128,29 @@ impl<'a> Subject<'a> {
 
     /// All system text, joined with line feeds.
     pub fn system_text(&self) -> &str {
-        self.system_text.get_or_init(|| texts::system(self.request))
+        self.system_text
+            .get_or_init(|| texts::system(self.request.prompt()))
     }
 
     /// All user text of the conversation, joined with line feeds. An image becomes
     /// `[image]`; tool results are excluded.
     pub fn user_text(&self) -> &str {
-        self.user_text.get_or_init(|| texts::user(self.request))
+        self.user_text
+            .get_or_init(|| texts::user(self.request.prompt()))
     }
 
     /// The final message, if it is the user's.
     pub(super) fn latest_user(&self) -> Option<&LatestUser<'a>> {
         self.latest_user
-            .get_or_init(|| texts::latest_user(self.request))
+            .get_or_init(|| texts::latest_user(self.request.prompt()))
             .as_ref()
     }
 
     /// Number of images in all messages and tool results.
     pub fn images(&self) -> usize {
-        *self.images.get_or_init(|| self.request.image_count())
+        *self
+            .images
+            .get_or_init(|| self.request.prompt().image_count())
     }
 
     /// Estimated number of tokens.
@@ -158,21 +162,24 @@ impl<'a> Subject<'a> {
     pub fn claude_code(&self) -> Option<ClaudeCode> {
         *self
             .claude_code
-            .get_or_init(|| fingerprint::claude_code(self.request))
+            .get_or_init(|| fingerprint::claude_code(self.request.prompt()))
     }
 
     /// Whether the client requested thinking. Anthropic's adaptive form leaves the
     /// decision to the model, so it counts as off.
     pub fn thinking(&self) -> bool {
         let prompt = self.request;
-        if prompt.reasoning_budget.is_some() {
+        if prompt.prompt().reasoning_budget.is_some() {
             return true;
         }
         let source = prompt.source().map(|source| source.dialect());
         if source == Some(&Protocol::Messages.dialect()) {
-            return texts::thinking_was_enabled(prompt);
+            return texts::thinking_was_enabled(prompt.prompt());
         }
-        prompt.effort.is_some_and(|effort| effort != Effort::None)
+        prompt
+            .prompt()
+            .effort
+            .is_some_and(|effort| effort != Effort::None)
     }
 
     pub(super) fn service_metrics(&self, rule: super::RuleIndex) -> Vec<super::ServiceMetrics> {

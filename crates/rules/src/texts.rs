@@ -120,9 +120,9 @@ mod tests {
     #[test]
     fn a_single_text_is_borrowed_and_several_are_joined_with_line_feeds() {
         let one = Request::user("hi").system("a");
-        assert!(matches!(system(&one), Cow::Borrowed("a")));
+        assert!(matches!(system(one.prompt()), Cow::Borrowed("a")));
         let two = one.message(Message::system("b"));
-        assert_eq!(system(&two), "a\nb");
+        assert_eq!(system(two.prompt()), "a\nb");
     }
 
     #[test]
@@ -136,27 +136,30 @@ mod tests {
                 Role::User,
                 vec![result, Part::text("and now?")],
             ));
-        assert_eq!(user(&request), "see\n[image]\nand now?");
-        assert_eq!(latest_user(&request).unwrap().text, "and now?");
+        assert_eq!(user(request.prompt()), "see\n[image]\nand now?");
+        assert_eq!(latest_user(request.prompt()).unwrap().text, "and now?");
     }
 
     #[test]
     fn an_image_alone_counts_as_text() {
         let request = Request::user(Part::image("image/png", vec![1]));
-        let latest = latest_user(&request).unwrap();
+        let latest = latest_user(request.prompt()).unwrap();
         assert_eq!((&*latest.text, latest.has_image), (IMAGE, true));
     }
 
     #[test]
     fn instructions_after_the_users_message_do_not_hide_it() {
         let request = Request::user("fix it").message(Message::system("agents: none"));
-        assert_eq!(latest_user(&request).unwrap().text, "fix it");
+        assert_eq!(latest_user(request.prompt()).unwrap().text, "fix it");
     }
 
     #[test]
     fn an_assistant_message_hides_the_users_message() {
         let request = Request::user("fix it").message(Message::assistant("done"));
-        assert!(latest_user(&request).is_none());
-        assert_eq!(last_user_texts(&request).collect::<Vec<_>>(), ["fix it"]);
+        assert!(latest_user(request.prompt()).is_none());
+        assert_eq!(
+            last_user_texts(request.prompt()).collect::<Vec<_>>(),
+            ["fix it"]
+        );
     }
 }

@@ -48,7 +48,7 @@ use super::single_flight::{CallOrigin, DescriptionResult, SingleFlight};
 /// let vision = Vision::new(VisionConfig::default());
 /// let request = Request::user("What is this?").part(Part::image("image/png", png));
 /// let described = vision.describe(request, Some(&describers), &Scope::of_key("laptop")).await?;
-/// assert_eq!(described.request.messages[0].parts[1], Part::text("[image: a red apple]"));
+/// assert_eq!(described.request.prompt().messages[0].parts[1], Part::text("[image: a red apple]"));
 /// assert_eq!(described.changes[0].to_string(), "image:1 described");
 /// # Ok(()) }
 /// ```
@@ -131,13 +131,13 @@ impl Vision {
         describers: Option<&Chain>,
         scope: &Scope,
     ) -> Result<Described> {
-        self.check_count(&request)?;
+        self.check_count(request.prompt())?;
         // Covers the rewritten request and the images in it.
         let mut charge = Charge::begin();
-        let needed = image_slots::opaque_bytes(&request).saturating_mul(2);
+        let needed = image_slots::opaque_bytes(request.prompt()).saturating_mul(2);
         charge.reach(needed).map_err(overloaded)?;
         let earlier_calls = scope.call_count();
-        let planner = Planner::new(&self.config, &request, describers, scope);
+        let planner = Planner::new(&self.config, request.prompt(), describers, scope);
         let plan = DescriptionPlan::of(planner, &self.cache).await;
         let results = match describers {
             Some(chain) if !plan.jobs.is_empty() => {

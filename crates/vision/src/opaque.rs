@@ -164,7 +164,7 @@ impl OpaqueImage {
             _ => format!("{{\"messages\":[{{\"role\":\"user\",\"content\":[{block}]}}]}}"),
         };
         let incoming = self.protocol.codec().read_request(Bytes::from(body)).ok()?;
-        let message = incoming.request.messages.first()?;
+        let message = incoming.request.prompt().messages.first()?;
         message.parts.first().cloned()
     }
 }

@@ -19,7 +19,7 @@ impl Vision {
         describers: Option<&Chain>,
         scope: &Scope,
     ) -> (Request, Vec<Change>) {
-        let planner = Planner::new(&self.config, &request, describers, scope);
+        let planner = Planner::new(&self.config, request.prompt(), describers, scope);
         let plan = DescriptionPlan::of(planner, &self.cache).await;
         let (texts, images) = plan.filled(|_, job| self.expected(job));
         if !texts.is_empty() {

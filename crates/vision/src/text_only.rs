@@ -85,7 +85,7 @@ impl Shape for DescribeForTextOnly {
     fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool {
         !target.capabilities.takes_images()
             && self.describers.of(target.name).is_some()
-            && image_slots::any(request)
+            && image_slots::any(request.prompt())
     }
 
     fn shape<'a>(

@@ -55,14 +55,14 @@ async fn scanning_an_opaque_block_allocates_at_most_three_times_its_size() {
         let incoming = Protocol::Messages.codec().read_request(body.into());
         let request = incoming.unwrap().request;
         let peak = peak_of(async {
-            assert!(Vision::has_images(&request));
+            assert!(Vision::has_images(request.prompt()));
             let vision = Vision::new(VisionConfig::default());
             let scope = Scope::of_key("a");
             let described = vision
                 .describe(request.clone(), None, &scope)
                 .await
                 .unwrap();
-            assert!(!Vision::has_images(&described.request), "{name}");
+            assert!(!Vision::has_images(described.request.prompt()), "{name}");
         })
         .await;
         // The new block, and the copy made by editing a shared request.

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use majordomo_llm::{Class, Error, ErrorKind, retry_after};
 
 use crate::FailedResponse;
+use crate::handles_all::handles_all;
 use crate::json::{self, Cursor, JsonKind, ReadResult};
 
 /// Longest message taken from a body that is not JSON.
@@ -195,6 +196,8 @@ fn seconds(text: &str) -> Option<Duration> {
     retry_after(header, SystemTime::UNIX_EPOCH)
 }
 
+handles_all!(19 of Class);
+
 /// The status to send to the client. An upstream that rejects the gateway's
 /// credentials is a bad gateway: the client's key and request are not at fault.
 pub(crate) fn status_for_client(error: &Error) -> u16 {
@@ -215,6 +218,7 @@ pub(crate) fn status_for_client(error: &Error) -> u16 {
             ErrorKind::Timeout(_) => 504,
             _ => own(500..600).or(own(429..430)).unwrap_or(502),
         },
+        _ => 502,
     }
 }
 

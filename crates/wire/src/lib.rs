@@ -31,6 +31,7 @@ mod failure;
 mod framing;
 mod function_tool;
 mod gemini;
+mod handles_all;
 mod json;
 mod loss;
 mod messages;

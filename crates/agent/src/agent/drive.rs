@@ -126,7 +126,7 @@ async fn request(context: &RunContext, progress: &mut Checkpoint) -> Request {
     }
     context.emit(|| AgentEvent::Compacted {
         step,
-        before: full.messages.len(),
+        before: full.prompt().messages.len(),
         after: messages.len(),
     });
     progress.compacted = Some(CompactedStart {
@@ -140,7 +140,7 @@ fn with_messages(context: &RunContext, progress: &Checkpoint) -> Request {
     let mut request = context.base.clone();
     request.edit().messages = progress.to_send();
     let left = context.deadline.map(|at| at - Instant::now());
-    let limits = [left, request.get_timeout()];
+    let limits = [left, request.options().timeout];
     match limits.into_iter().flatten().min() {
         Some(limit) => request.timeout(limit),
         None => request,
@@ -182,11 +182,11 @@ async fn stream_response(
                 context.emit(|| AgentEvent::Text(delta));
             }
             StreamItem::Reasoning(delta) => context.emit(|| AgentEvent::Reasoning(delta)),
-            StreamItem::ToolCall(_) => {}
             StreamItem::Response(response) => {
                 unfinished.clear();
                 return Ok(*response);
             }
+            _ => {}
         }
     }
     stream.finish().await

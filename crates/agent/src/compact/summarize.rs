@@ -76,7 +76,7 @@ impl Summarize {
         if before <= limit {
             return Ok(None);
         }
-        let messages = &request.messages;
+        let messages = &request.prompt().messages;
         let Some(range) = SummaryRange::find(messages, model, self.keep.unwrap_or(limit / 3))
         else {
             return Ok(None);

@@ -15,11 +15,11 @@ use majordomo_llm::{OutputFormat, Request, Text};
 /// let schema = Json::parse(r#"{"type": "object"}"#).unwrap();
 /// let mut request = Request::user("who?").schema(schema, "person");
 /// assert!(schema_to_instructions(&mut request));
-/// assert_eq!(request.output, OutputFormat::Text);
+/// assert_eq!(request.prompt().output, OutputFormat::Text);
 /// assert!(request.system_text().contains(r#"{"type": "object"}"#));
 /// ```
 pub fn schema_to_instructions(request: &mut Request) -> bool {
-    let OutputFormat::Schema(output) = &request.output else {
+    let OutputFormat::Schema(output) = &request.prompt().output else {
         return false;
     };
     let text = format!(

@@ -245,7 +245,7 @@ where
         self.apply_to(model, &mut request);
         let accept = Arc::new(AcceptTyped::new(
             self.clone(),
-            request.get_accept().cloned(),
+            request.options().accept.clone(),
         ));
         let request = request.accept(accept.clone());
         let response = model.generate(request.clone()).await?;

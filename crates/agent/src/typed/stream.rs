@@ -115,7 +115,7 @@ impl<T: DeserializeOwned> Stream for ObjectStream<T> {
                 StreamItem::Response(response) => {
                     return Poll::Ready(Some(self.done(*response)));
                 }
-                StreamItem::Reasoning(_) | StreamItem::ToolCall(_) => {}
+                _ => {}
             }
         }
     }

@@ -45,9 +45,9 @@ async fn observers_of_agent_and_run_receive_the_same_events() {
 #[tokio::test]
 async fn one_agent_serves_concurrent_runs() {
     let fake = fake([]);
-    fake.otherwise(|call| match call.request.messages.len() {
+    fake.otherwise(|call| match call.request.prompt().messages.len() {
         1 => self::call("a", "look"),
-        _ => Step::reply(call.request.messages[0].text()),
+        _ => Step::reply(call.request.prompt().messages[0].text()),
     });
     let agent = on(&fake).tool(echo("look")).build().unwrap();
     let runs = ["one", "two", "three"].map(|input| {
@@ -81,7 +81,7 @@ async fn a_skill_is_shared_by_several_agents() {
         let outcome = agent.run("go").await.unwrap();
         let result = outcome.messages[2].tool_results().next().unwrap().text();
         assert_eq!(result, "42");
-        let system_text = fake.calls()[0].request.system_text();
+        let system_text = fake.calls()[0].request.prompt().system_text();
         assert_eq!(system_text, format!("{system}\n\nCount well."));
     }
 }

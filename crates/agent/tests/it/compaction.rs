@@ -92,7 +92,11 @@ async fn the_middle_is_summarized_and_both_ends_are_kept() {
     assert_eq!(after.messages[2..], before[before.len() - 4..]);
     assert_eq!(after.usage.total(), 2);
     let asked = &cheap.calls()[0].request;
-    assert!(asked.messages[0].text().contains("[calls look with {}]"));
+    assert!(
+        asked.prompt().messages[0]
+            .text()
+            .contains("[calls look with {}]")
+    );
 }
 
 #[tokio::test]
@@ -168,11 +172,11 @@ async fn an_agent_continues_with_its_summary_and_summarizes_it_again() {
     let outcome = agent.run("look around").await.unwrap();
     assert!(log.all().len() > 1, "{:?}", log.all());
     assert!(log.all().iter().all(|(before, after)| after < before));
-    let second = cheap.calls()[1].request.messages[0].text();
+    let second = cheap.calls()[1].request.prompt().messages[0].text();
     assert!(second.contains("a summary"), "{second}");
     for call in fake.calls() {
-        check_transcript(&call.request.messages).unwrap();
-        assert!(call.request.messages.len() < 12);
+        check_transcript(&call.request.prompt().messages).unwrap();
+        assert!(call.request.prompt().messages.len() < 12);
     }
     assert_eq!(outcome.messages.len(), 18, "the transcript stays complete");
 }

@@ -233,7 +233,7 @@ async fn one_deadline_covers_all_steps_and_tools() {
     assert!(matches!(error.reason(), StopReason::Deadline), "{error}");
     assert_eq!(began.elapsed(), Duration::from_secs(20));
     for call in fake.calls() {
-        limits.push(call.request.get_timeout().unwrap().as_secs());
+        limits.push(call.request.options().timeout.unwrap().as_secs());
     }
     assert_eq!(
         limits.all(),

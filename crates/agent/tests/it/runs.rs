@@ -40,8 +40,8 @@ async fn a_run_continues_until_the_model_calls_no_tool() {
         &outcome.messages[1..3]
     );
     let request = &fake.calls()[0].request;
-    assert_eq!(request.system_text(), "Be brief.");
-    assert_eq!(request.tools[0].name, "look");
+    assert_eq!(request.prompt().system_text(), "Be brief.");
+    assert_eq!(request.prompt().tools[0].name, "look");
 }
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn a_transcript_can_be_the_history_of_the_next_run() {
         .unwrap();
     let texts: Vec<String> = second.messages.iter().map(Message::text).collect();
     assert_eq!(texts, ["I am Ada", "hello Ada", "who am I?", "Ada"]);
-    assert_eq!(fake.calls()[1].request.messages.len(), 3);
+    assert_eq!(fake.calls()[1].request.prompt().messages.len(), 3);
 }
 
 #[tokio::test]
@@ -105,7 +105,7 @@ async fn the_input_may_contain_images() {
         .run("what is this?")
         .part(Part::image("image/png", vec![1]));
     run.await.unwrap();
-    assert_eq!(fake.calls()[0].request.image_count(), 1);
+    assert_eq!(fake.calls()[0].request.prompt().image_count(), 1);
 }
 
 #[tokio::test]
@@ -166,7 +166,8 @@ async fn steering_messages_are_sent_with_the_next_step() {
         .unwrap();
     let outcome = agent.run("go").steer(steer.clone()).await.unwrap();
     assert_eq!(outcome.messages[3].text(), "be quick");
-    let sent = &fake.calls()[1].request.messages;
+    let calls = fake.calls();
+    let sent = &calls[1].request.prompt().messages;
     assert_eq!(sent.last().unwrap().text(), "be quick");
     steer.say("too late");
     assert_eq!(steer.take().len(), 1);
@@ -186,10 +187,10 @@ async fn options_of_agent_and_run_are_merged_into_every_request() {
         .options(|request| request.max_tokens(20).tool_choice(ToolChoice::Required));
     run.await.unwrap();
     for call in fake.calls() {
-        assert_eq!(call.request.temperature, Some(0.5));
-        assert_eq!(call.request.max_tokens, Some(20));
-        assert_eq!(call.request.tool_choice, ToolChoice::Required);
-        assert_eq!(call.request.system_text(), "agent\n\noption");
+        assert_eq!(call.request.prompt().temperature, Some(0.5));
+        assert_eq!(call.request.prompt().max_tokens, Some(20));
+        assert_eq!(call.request.prompt().tool_choice, ToolChoice::Required);
+        assert_eq!(call.request.prompt().system_text(), "agent\n\noption");
     }
 }
 
@@ -226,12 +227,13 @@ async fn skills_add_instructions_and_tools_in_order() {
         .unwrap();
     agent.run("go").await.unwrap();
     let request = &fake.calls()[0].request;
-    let text = request.system_text();
+    let text = request.prompt().system_text();
     assert!(
         text.starts_with("Be brief.\n\nLook.\n\nSay please.\n\nWork out"),
         "{text}"
     );
     let tools: Vec<&str> = request
+        .prompt()
         .tools
         .iter()
         .map(|tool| tool.name.as_str())
@@ -415,7 +417,10 @@ async fn a_paused_response_is_sent_again() {
     let fake = fake([Step::respond(paused), Step::reply("done")]);
     let agent = on(&fake).build().unwrap();
     assert_eq!(agent.run("go").await.unwrap().output, "done");
-    assert_eq!(fake.calls()[1].request.messages[1].text(), "thinking");
+    assert_eq!(
+        fake.calls()[1].request.prompt().messages[1].text(),
+        "thinking"
+    );
 }
 
 #[tokio::test]
@@ -446,7 +451,7 @@ impl Compact for KeepEnds {
         &'a self,
         conversation: CompactionInput<'a>,
     ) -> BoxFuture<'a, majordomo::Result<Option<Compacted>>> {
-        let messages = &conversation.request.messages;
+        let messages = &conversation.request.prompt().messages;
         let short = (messages.len() > 4).then(|| {
             let mut kept = vec![messages[0].clone()];
             kept.extend_from_slice(&messages[messages.len() - 2..]);
@@ -477,7 +482,7 @@ async fn compaction_affects_requests_but_not_the_transcript() {
     let sent: Vec<usize> = fake
         .calls()
         .iter()
-        .map(|c| c.request.messages.len())
+        .map(|c| c.request.prompt().messages.len())
         .collect();
     assert_eq!(sent, [1, 3, 3, 3, 3], "compaction is permanent");
     assert_eq!(
@@ -499,7 +504,13 @@ impl Compact for BrokenCompactor {
         &'a self,
         conversation: CompactionInput<'a>,
     ) -> BoxFuture<'a, majordomo::Result<Option<Compacted>>> {
-        let last = conversation.request.messages.last().unwrap().clone();
+        let last = conversation
+            .request
+            .prompt()
+            .messages
+            .last()
+            .unwrap()
+            .clone();
         let result = match self {
             Self::Fails => Err(Error::new(ErrorKind::Unknown, "no idea")),
             Self::Panics => std::panic::resume_unwind(Box::new("broken")),
@@ -533,7 +544,7 @@ async fn failed_compaction_sends_the_whole_conversation() {
             .build()
             .unwrap();
         agent.run("go").await.unwrap();
-        assert_eq!(fake.calls()[1].request.messages.len(), 3);
+        assert_eq!(fake.calls()[1].request.prompt().messages.len(), 3);
         assert_eq!(failures.all().last(), Some(&1));
     }
 }

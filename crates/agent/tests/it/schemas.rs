@@ -89,7 +89,8 @@ async fn any_request_may_carry_a_schema_and_the_response_is_json_text() {
     let request = Request::user("on?").schema(schema, "switch");
     let reply = fake.model("m").unwrap().generate(request).await.unwrap();
     assert_eq!(reply.text(), r#"{"on": true}"#);
-    let OutputFormat::Schema(sent) = &fake.calls()[0].request.output else {
+    let calls = fake.calls();
+    let OutputFormat::Schema(sent) = &calls[0].request.prompt().output else {
         panic!("no schema was sent")
     };
     assert_eq!(sent.name.as_deref(), Some("switch"));
@@ -106,7 +107,7 @@ async fn a_schema_is_named_after_its_type_or_response() {
     let names: Vec<Option<String>> = fake
         .calls()
         .iter()
-        .map(|call| match &call.request.output {
+        .map(|call| match &call.request.prompt().output {
             OutputFormat::Schema(sent) => sent.name.clone(),
             other => panic!("{other:?}"),
         })

@@ -60,15 +60,15 @@ async fn the_schema_is_sent_under_the_types_name_without_a_strict_flag() {
     let fake = fake([Step::reply(ADA)]);
     assert_eq!(ask(&*single(&fake)).await.unwrap(), ada());
     let request = &fake.calls()[0].request;
-    let OutputFormat::Schema(sent) = &request.output else {
-        panic!("{:?}", request.output)
+    let OutputFormat::Schema(sent) = &request.prompt().output else {
+        panic!("{:?}", request.prompt().output)
     };
     assert_eq!(sent.name.as_deref(), Some("person"));
     assert_eq!(sent.strict, None);
     let schema: serde_json::Value = sent.schema.to().unwrap();
     assert_eq!(schema["required"], json!(["name", "age"]));
     assert_eq!(schema["additionalProperties"], false);
-    assert!(request.system.is_empty());
+    assert!(request.prompt().system.is_empty());
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn strict_mode_is_opt_in_and_rejects_open_types() {
     let output = TypedOutput::<Person>::new().unwrap().strict().unwrap();
     let request = Request::user("who?");
     output.generate(&*single(&fake), request).await.unwrap();
-    let OutputFormat::Schema(sent) = fake.calls()[0].request.output.clone() else {
+    let OutputFormat::Schema(sent) = fake.calls()[0].request.prompt().output.clone() else {
         panic!("no schema")
     };
     assert_eq!(sent.strict, Some(true));
@@ -91,9 +91,10 @@ async fn a_target_without_structured_output_receives_an_instruction() {
     fake.set_capabilities(without_structure());
     assert_eq!(ask(&*single(&fake)).await.unwrap(), ada());
     let request = &fake.calls()[0].request;
-    assert_eq!(request.output, OutputFormat::Text);
+    assert_eq!(request.prompt().output, OutputFormat::Text);
     assert!(
         request
+            .prompt()
             .system_text()
             .contains(r#""required":["name","age"]"#)
     );
@@ -111,9 +112,12 @@ async fn a_mixed_chain_sends_each_target_what_it_supports() {
         .await
         .unwrap();
     let calls = fake.calls();
-    assert_eq!(calls[0].request.output, OutputFormat::Text);
-    assert!(matches!(calls[1].request.output, OutputFormat::Schema(_)));
-    assert!(calls[1].request.system.is_empty());
+    assert_eq!(calls[0].request.prompt().output, OutputFormat::Text);
+    assert!(matches!(
+        calls[1].request.prompt().output,
+        OutputFormat::Schema(_)
+    ));
+    assert!(calls[1].request.prompt().system.is_empty());
     let changes: Vec<String> = answer.response.attempt_log.attempts[0]
         .changes
         .iter()
@@ -141,7 +145,7 @@ async fn an_invalid_response_is_repaired_once_with_its_problems() {
             ask(&*single(&fake)).await
         };
         assert_eq!(person.unwrap(), ada());
-        let repair = fake.calls()[1].request.messages.clone();
+        let repair = fake.calls()[1].request.prompt().messages.clone();
         let roles: Vec<Role> = repair.iter().map(|message| message.role).collect();
         assert_eq!(roles, [Role::User, Role::Assistant, Role::User]);
         assert!(repair[1].text().contains("200"));
@@ -185,7 +189,7 @@ async fn a_chain_fails_over_after_the_repair() {
     let outcomes = &answer.response.attempt_log.attempts;
     assert!(matches!(outcomes[1].outcome, AttemptOutcome::Failed { .. }));
     assert_eq!(
-        fake.calls()[2].request.messages.len(),
+        fake.calls()[2].request.prompt().messages.len(),
         1,
         "the next target receives the original request"
     );

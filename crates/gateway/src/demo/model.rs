@@ -49,7 +49,7 @@ impl DemoModel {
             );
             return Err(Error::new(ErrorKind::ModelNotFound, text));
         }
-        if request.image_count() > 0 && !self.capabilities().takes_images() {
+        if request.prompt().image_count() > 0 && !self.capabilities().takes_images() {
             let text = "it accepts no images; `vision` does";
             return Err(Error::new(ErrorKind::Unsupported, text));
         }

@@ -47,16 +47,20 @@ fn tokens(part: &Part) -> u64 {
 
 /// The tool that is forced, or that the user mentions by name.
 fn wanted_tool(request: &Request) -> Option<&Tool> {
-    let named = |name: &str| request.tools.iter().find(|tool| tool.name == name);
-    match &request.tool_choice {
+    let named = |name: &str| request.prompt().tools.iter().find(|tool| tool.name == name);
+    match &request.prompt().tool_choice {
         ToolChoice::None => None,
         ToolChoice::Named(name) => named(name),
-        ToolChoice::Required => request.tools.first(),
-        ToolChoice::Auto if request.tools.is_empty() => None,
+        ToolChoice::Required => request.prompt().tools.first(),
+        ToolChoice::Auto if request.prompt().tools.is_empty() => None,
         ToolChoice::Auto => {
-            let last = request.messages.last().filter(|last| is_user_turn(last))?;
+            let last = request
+                .prompt()
+                .messages
+                .last()
+                .filter(|last| is_user_turn(last))?;
             let text = last.text();
-            let tools = request.tools.iter().rev();
+            let tools = request.prompt().tools.iter().rev();
             let tools: HashMap<&str, &Tool> = tools.map(|tool| (&*tool.name, tool)).collect();
             let words = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-' || c == '.');
             text.split(words)
@@ -73,7 +77,7 @@ fn call(tool: &Tool, request: &Request) -> Result<ToolCall> {
         )?,
         None => "{}".to_owned(),
     };
-    let id = ToolCall::synthetic_id(request.next_call_number());
+    let id = ToolCall::synthetic_id(request.prompt().next_call_number());
     Ok(ToolCall::new(id, &tool.name, arguments))
 }
 
@@ -91,7 +95,7 @@ fn is_user_turn(message: &Message) -> bool {
 }
 
 fn text_response(id: &str, request: &Request) -> Result<Response> {
-    let text = match &request.output {
+    let text = match &request.prompt().output {
         OutputFormat::Schema(wanted) => {
             let name = wanted.name.as_deref().map(clipped);
             let name = name.map_or("the response".to_owned(), |name| {
@@ -113,7 +117,7 @@ fn text_response(id: &str, request: &Request) -> Result<Response> {
 /// response is a failure.
 fn cut(mut text: String, request: &Request) -> (String, FinishReason) {
     let mut finish = FinishReason::Stop;
-    let stops = request.stop.iter().filter(|stop| !stop.is_empty());
+    let stops = request.prompt().stop.iter().filter(|stop| !stop.is_empty());
     if let Some((at, stop)) = stops
         .take(MAX_STOPS)
         .filter_map(|s| Some((text.find(s.as_str())?, s)))
@@ -123,7 +127,7 @@ fn cut(mut text: String, request: &Request) -> (String, FinishReason) {
         finish = FinishReason::StopSequence(Some(stop.clone()));
         text.truncate(at);
     }
-    let most = request.max_tokens.map_or(usize::MAX, |most| {
+    let most = request.prompt().max_tokens.map_or(usize::MAX, |most| {
         usize::try_from(most.max(1))
             .unwrap_or(usize::MAX)
             .saturating_mul(BYTES_PER_TOKEN)
@@ -141,7 +145,12 @@ fn prose(id: &str, request: &Request) -> String {
         "This is `{id}`, a model built into majordomo: it needs no key and no network, and equal \
          requests get equal responses."
     )];
-    let last = request.messages.iter().rev().find(|m| m.role == Role::User);
+    let last = request
+        .prompt()
+        .messages
+        .iter()
+        .rev()
+        .find(|m| m.role == Role::User);
     let prompt = last.map(Message::text).unwrap_or_default();
     match prompt.split_whitespace().count() {
         0 => lines.push("You said nothing in words.".to_owned()),
@@ -151,7 +160,14 @@ fn prose(id: &str, request: &Request) -> String {
         )),
         _ => lines.push(format!("You said: \"{}\"", echo(&prompt))),
     }
-    lines.extend(request.messages.last().map(results).unwrap_or_default());
+    lines.extend(
+        request
+            .prompt()
+            .messages
+            .last()
+            .map(results)
+            .unwrap_or_default(),
+    );
     lines.extend(images(request));
     lines.push(summary(request));
     lines.join("\n")
@@ -178,7 +194,7 @@ fn results(last: &Message) -> Vec<String> {
 
 fn images(request: &Request) -> Vec<String> {
     let mut list = ImageList::default();
-    for message in &request.messages {
+    for message in &request.prompt().messages {
         list_images(&message.parts, &mut list);
     }
     let count = list.count;
@@ -229,13 +245,13 @@ fn describe(image: &Image) -> String {
 }
 
 fn summary(request: &Request) -> String {
-    let messages = request.messages.len();
+    let messages = request.prompt().messages.len();
     let mut text = format!("The conversation has {}", counted(messages, "message"));
-    if !request.system_text().is_empty() {
+    if !request.prompt().system_text().is_empty() {
         text.push_str(" and instructions");
     }
-    if !request.tools.is_empty() {
-        let tools = counted(request.tools.len(), "tool");
+    if !request.prompt().tools.is_empty() {
+        let tools = counted(request.prompt().tools.len(), "tool");
         text.push_str(&format!("; {tools} could be called by name"));
     }
     text.push('.');

@@ -43,7 +43,7 @@ impl GatewayState {
             ))
         })?;
         self.server.max_counts.check(&request)?;
-        self.vision.check_count(&request)?;
+        self.vision.check_count(request.prompt())?;
         let key = self.known_key(input)?;
         let route = self.named_route(input)?;
         let requested = front.model.clone().or(model).or(input.route.clone());
@@ -59,7 +59,7 @@ impl GatewayState {
             dialect: front.dialect().to_string(),
             dialect_from: front.from,
             tokens: HeuristicEstimator.estimate(&request),
-            images: request.image_count(),
+            images: request.prompt().image_count(),
             key: key.as_ref().map(|key| key.name().to_owned()),
             ..Explanation::about(&model)
         };

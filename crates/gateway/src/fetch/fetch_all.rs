@@ -57,7 +57,7 @@ impl Fetcher {
 /// The URLs of a request's images, each once.
 fn image_urls(request: &Request) -> Result<Vec<String>, FetchError> {
     let mut found = ImageUrls::default();
-    for message in &request.messages {
+    for message in &request.prompt().messages {
         found.collect(&message.parts)?;
     }
     Ok(found.urls.into_iter().map(str::to_owned).collect())

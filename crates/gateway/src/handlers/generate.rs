@@ -82,7 +82,7 @@ async fn plan_request(
     Ok(PlannedRequest {
         options: ReplyOptions {
             stream_usage,
-            first_call: plan.request.next_call_number(),
+            first_call: plan.request.prompt().next_call_number(),
         },
         request: plan.request,
         chain: plan.chain,

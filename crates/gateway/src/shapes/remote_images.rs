@@ -22,7 +22,7 @@ impl Shape for RemoteImages {
         let Some(dialect) = target.dialect else {
             return false;
         };
-        needs_bytes(request, dialect) && remote(request) > 0
+        needs_bytes(request, dialect) && remote(request.prompt()) > 0
     }
 
     fn shape<'a>(
@@ -31,7 +31,7 @@ impl Shape for RemoteImages {
         _target: TargetView<'a>,
     ) -> BoxFuture<'a, Result<Shaped>> {
         Box::pin(async move {
-            let count = remote(&request);
+            let count = remote(request.prompt());
             let request = self.0.fetch_all(request).await.map_err(unsupported)?;
             Ok(fetched(request, count))
         })
@@ -45,7 +45,7 @@ impl Shape for RemoteImages {
         _target: TargetView<'a>,
     ) -> BoxFuture<'a, Result<Shaped>> {
         let permitted = self.0.permits_all(&request).map_err(unsupported);
-        let count = remote(&request);
+        let count = remote(request.prompt());
         let shaped = permitted.map(|()| fetched(request, count));
         Box::pin(std::future::ready(shaped))
     }

@@ -12,7 +12,7 @@ const NEEDS_MEMORY: [&str; 3] = ["previous_response_id", "conversation", "thread
 
 impl Shape for Stateful {
     fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool {
-        let Some(native) = &request.native else {
+        let Some(native) = &request.prompt().native else {
             return false;
         };
         target.dialect != Some(native.dialect()) && field(request).is_some()
@@ -36,7 +36,7 @@ impl Shape for Stateful {
 }
 
 fn field(request: &Request) -> Option<&'static str> {
-    let native = request.native.as_ref()?;
+    let native = request.prompt().native.as_ref()?;
     let set = |name: &&str| {
         native
             .get(name)

@@ -166,14 +166,7 @@ fn short(text: &str) -> String {
 /// The finish reason. A stop sequence is content and is omitted.
 fn finish(reason: &FinishReason) -> String {
     match reason {
-        FinishReason::Stop => "stop".to_owned(),
-        FinishReason::StopSequence(_) => "stop_sequence".to_owned(),
-        FinishReason::Length => "length".to_owned(),
-        FinishReason::ContextWindow => "context_window".to_owned(),
-        FinishReason::ToolCalls => "tool_calls".to_owned(),
-        FinishReason::ContentFilter => "content_filter".to_owned(),
-        FinishReason::Refusal => "refusal".to_owned(),
-        FinishReason::Paused => "paused".to_owned(),
         FinishReason::Other(word) => short(word),
+        known => known.name().to_owned(),
     }
 }

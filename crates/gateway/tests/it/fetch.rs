@@ -396,7 +396,7 @@ async fn every_image_of_a_request_is_fetched_once_per_url() {
     });
     let request = Request::user("look").part(remote.clone()).part(remote);
     let filled = fetcher().fetch_all(request.clone()).await.unwrap();
-    let images = filled.messages[0]
+    let images = filled.prompt().messages[0]
         .parts
         .iter()
         .filter(|part| matches!(part, Part::Image(_)));

@@ -34,7 +34,7 @@ fn rows_of_the_contract(request: &Request) -> Vec<&'static str> {
         cache_key: _,
         user: _,
         native: _,
-    } = &**request;
+    } = request.prompt();
     let mut rows = vec![
         "properties of the answer",
         "fields of the request",

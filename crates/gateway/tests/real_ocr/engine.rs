@@ -49,7 +49,7 @@ async fn text_in_images_of_every_format_arrives() {
         .describe(request, Some(&chain), &scope)
         .await
         .unwrap();
-    let parts = &described.request.messages[0].parts;
+    let parts = &described.request.prompt().messages[0].parts;
     for (drawn, part) in images.iter().zip(&parts[1..]) {
         let text = part.as_text().expect("an image became a text");
         assert!(
@@ -80,6 +80,7 @@ async fn text_in_a_tools_screenshot_arrives() {
         .unwrap();
     let last = described
         .request
+        .prompt()
         .messages
         .last()
         .expect("the tool's message");

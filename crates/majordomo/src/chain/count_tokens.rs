@@ -12,7 +12,7 @@ impl Chain {
     /// The tokens of a request, counted by the first admitted target that can within the
     /// deadline, or else estimated for the head.
     pub async fn count_tokens(&self, request: Request) -> u64 {
-        let timeout = request.get_timeout().or(self.config.deadline);
+        let timeout = request.options().timeout.or(self.config.deadline);
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let counted = async {
             for target in self.targets.iter() {

@@ -14,10 +14,10 @@ pub(super) fn check(
     let error = |kind, message: &str| {
         Err(Error::new(kind, message).with_target(target.name().provider(), target.name().model()))
     };
-    if !capabilities.tools && !request.tools.is_empty() {
+    if !capabilities.tools && !request.prompt().tools.is_empty() {
         return error(ErrorKind::Unsupported, "it calls no tools");
     }
-    if !capabilities.takes_images() && request.image_count() > 0 {
+    if !capabilities.takes_images() && request.prompt().image_count() > 0 {
         return error(ErrorKind::Unsupported, "it takes no images");
     }
     if let Some(window) = capabilities.context_window {

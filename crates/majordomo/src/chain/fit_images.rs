@@ -21,7 +21,7 @@ impl FitImages {
 
 impl Shape for FitImages {
     fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool {
-        target.capabilities.takes_images() && request.image_count() > 0
+        target.capabilities.takes_images() && request.prompt().image_count() > 0
     }
 
     fn shape<'a>(
@@ -43,7 +43,7 @@ impl Shape for FitImages {
             .filter_map(|target| target.capabilities.images.as_ref());
         let counts: Option<Vec<usize>> = takers.map(|limits| limits.max_count).collect();
         let most = counts?.into_iter().max().filter(|most| *most > 0)?;
-        if request.image_count() <= most {
+        if request.prompt().image_count() <= most {
             return None;
         }
         let (request, changes) = omit_oldest(request, most);

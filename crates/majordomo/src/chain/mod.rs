@@ -216,7 +216,7 @@ impl Chain {
 
     /// A whole response from the first target that can serve.
     pub async fn generate(&self, request: Request) -> Result<Response> {
-        let accept = request.get_accept().cloned();
+        let accept = request.options().accept.clone();
         let walk = Walk::new(self, request, Generate { accept });
         let mut served = walk.serve().await?;
         let target = served.target.name().as_str();
@@ -231,7 +231,7 @@ impl Chain {
 
     /// The response as text deltas, whole tool calls and a final [`Response`].
     pub async fn stream(&self, request: Request) -> Result<ResponseStream> {
-        let first_call = request.next_call_number();
+        let first_call = request.prompt().next_call_number();
         let open = self.open(request).await?;
         let stream = ResponseStream::new(open.events, open.target, first_call);
         Ok(stream.with_attempt_log(open.attempt_log))

@@ -69,7 +69,7 @@ enum WalkStep<'a, T> {
 
 impl<'a, O: Operation> Walk<'a, O> {
     pub(super) fn new(chain: &'a Chain, request: Request, operation: O) -> Self {
-        let timeout = request.get_timeout().or(chain.config.deadline);
+        let timeout = request.options().timeout.or(chain.config.deadline);
         let now = tokio::time::Instant::now();
         Self {
             targets: &chain.targets,

@@ -34,7 +34,7 @@ fn accepting_only_yes(repair: bool) -> Request {
 
 fn texts(fixture: &Fixture, call: usize) -> Vec<String> {
     let calls = fixture.fp.calls();
-    let messages = &calls[call].request.messages;
+    let messages = &calls[call].request.prompt().messages;
     messages.iter().map(Message::text).collect()
 }
 

@@ -93,8 +93,8 @@ async fn a_target_without_schemas_receives_the_schema_as_instructions() {
     let (model, fixture) = served_by(loose, request).await;
     assert_eq!(model, "fp/head");
     let sent = fixture.fp.calls()[0].request.clone();
-    assert_eq!(sent.output, OutputFormat::Text);
-    assert!(sent.system_text().contains(r#"{"type":"object"}"#));
+    assert_eq!(sent.prompt().output, OutputFormat::Text);
+    assert!(sent.prompt().system_text().contains(r#"{"type":"object"}"#));
 }
 
 #[tokio::test(start_paused = true)]

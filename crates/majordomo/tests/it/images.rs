@@ -30,7 +30,11 @@ fn at_most(px: u32) -> Capabilities {
 }
 
 fn images(request: &Request) -> Vec<&Image> {
-    let parts = request.messages.iter().flat_map(|message| &message.parts);
+    let parts = request
+        .prompt()
+        .messages
+        .iter()
+        .flat_map(|message| &message.parts);
     parts
         .filter_map(|part| match part {
             Part::Image(image) => Some(image),
@@ -138,7 +142,7 @@ async fn when_no_target_takes_the_count_the_oldest_images_are_omitted() {
     let sent = fixture.fp.calls()[0].request.clone();
     let sizes: Vec<_> = images(&sent).into_iter().map(size).collect();
     assert_eq!(sizes, [(9, 9), (10, 10)], "the newest are kept");
-    let text = sent.messages[0].text();
+    let text = sent.prompt().messages[0].text();
     assert!(text.contains("[earlier image omitted to fit this model's per-request image limit]"));
     assert_eq!(
         reply.attempt_log.changes()[0].to_string(),

@@ -66,7 +66,7 @@ fn fixture(shapes: Vec<Arc<dyn Shape>>) -> Fixture {
 
 /// Replaces images with text for text-only targets.
 fn describe(mut request: Request, target: &Capabilities) -> majordomo::Result<Shaped> {
-    if target.takes_images() || request.image_count() == 0 {
+    if target.takes_images() || request.prompt().image_count() == 0 {
         return Ok(untouched(request));
     }
     for part in request
@@ -126,7 +126,7 @@ async fn a_benched_target_is_not_shaped_for() {
 #[tokio::test(start_paused = true)]
 async fn a_shape_that_does_not_apply_is_not_run() {
     let mut shape = RecordingShape::new(|_, _| Err(Error::new(ErrorKind::Unsupported, "never")));
-    Arc::get_mut(&mut shape).unwrap().concerns = |request, _| request.image_count() > 0;
+    Arc::get_mut(&mut shape).unwrap().concerns = |request, _| request.prompt().image_count() > 0;
     let fixture = fixture(vec![shape.clone()]);
     assert_eq!(fixture.served_by("fp/a").await, "fp/a");
     assert!(shape.targets().is_empty());
@@ -194,8 +194,8 @@ async fn a_shape_that_describes_images_lets_a_text_only_target_serve() {
 
     assert_eq!(reply.model, "fp/blind");
     let got = &fixture.fp.calls()[0].request;
-    assert_eq!(got.image_count(), 0);
-    assert_eq!(got.messages[0].text(), "what? [image: an apple]");
+    assert_eq!(got.prompt().image_count(), 0);
+    assert_eq!(got.prompt().messages[0].text(), "what? [image: an apple]");
 }
 
 #[tokio::test(start_paused = true)]
@@ -214,7 +214,7 @@ async fn each_target_is_shaped_from_the_original_request() {
         .unwrap();
 
     assert_eq!(
-        fixture.fp.calls()[1].request.image_count(),
+        fixture.fp.calls()[1].request.prompt().image_count(),
         1,
         "it gets the pixels"
     );
@@ -256,6 +256,7 @@ async fn shapes_run_in_order_and_all_changes_are_kept() {
 
     let texts: Vec<_> = fixture.fp.calls()[0]
         .request
+        .prompt()
         .messages
         .iter()
         .map(Message::text)
@@ -330,7 +331,7 @@ impl Shape for CallsModel {
         request: Request,
         _target: TargetView<'a>,
     ) -> BoxFuture<'a, majordomo::Result<Shaped>> {
-        let changes = vec![Change::new("image", "fetched").times(request.image_count())];
+        let changes = vec![Change::new("image", "fetched").times(request.prompt().image_count())];
         Box::pin(std::future::ready(Ok(Shaped { request, changes })))
     }
 }
@@ -379,6 +380,6 @@ async fn a_preview_of_a_request_that_no_target_takes_shows_the_reduced_one() {
     let previews = fixture.chain("fp/a").preview(&request).await;
 
     let shaped = previews[0].shaped.as_ref().unwrap();
-    assert_eq!(shaped.request.image_count(), 1);
+    assert_eq!(shaped.request.prompt().image_count(), 1);
     assert!(!shaped.changes.is_empty());
 }

@@ -56,7 +56,7 @@ fn ollama_type(data: &[u8]) -> Option<String> {
         r#"{{"model":"m","messages":[{{"role":"user","content":"","images":["{images}"]}}]}}"#
     );
     let incoming = Protocol::Ollama.codec().read_request(body.into()).unwrap();
-    let parts = incoming.request.messages[0].parts.iter();
+    let parts = incoming.request.prompt().messages[0].parts.iter();
     parts
         .filter_map(|part| match part {
             Part::Image(image) => Some(image.media_type.clone()),

@@ -16,7 +16,7 @@ fn fit_request(
 }
 
 fn only_image(request: &Request) -> &majordomo_llm::Image {
-    let mut images = request.messages.iter().flat_map(|m| &m.parts);
+    let mut images = request.prompt().messages.iter().flat_map(|m| &m.parts);
     images
         .find_map(|part| match part {
             Part::Image(image) => Some(image),
@@ -187,8 +187,8 @@ fn too_many_images_are_unsupported_and_a_second_pass_omits_the_oldest() {
     assert!(error.message().contains("9 images"), "{error}");
 
     let (fewer, changes) = omit_oldest(&request, 8);
-    assert_eq!(fewer.image_count(), 8);
-    assert_eq!(fewer.messages[0].parts[1].as_text(), Some(OMITTED));
+    assert_eq!(fewer.prompt().image_count(), 8);
+    assert_eq!(fewer.prompt().messages[0].parts[1].as_text(), Some(OMITTED));
     assert_eq!(changes[0].to_string(), "image:1 omitted");
     assert!(fit_request(&fewer, &eight).is_ok());
     let (same, changes) = omit_oldest(&request, 9);
@@ -206,7 +206,7 @@ fn images_inside_tool_results_are_fitted() {
         .message(Message::assistant(Part::ToolCall(call)))
         .message(Message::tool_results_message([result]));
     let (fitted, _) = fit_request(&request, &px(32)).unwrap();
-    let results: Vec<_> = fitted.messages[2].tool_results().collect();
+    let results: Vec<_> = fitted.prompt().messages[2].tool_results().collect();
     let Part::Image(image) = &results[0].parts[1] else {
         panic!("the image is gone");
     };
@@ -256,10 +256,13 @@ fn a_limit_on_all_images_together_is_shared_among_the_large_ones() {
     };
     let images = request(&images);
     let (fitted, changes) = fit_request(&images, &limits).unwrap();
-    let sizes = fitted.messages[0].parts.iter().map(|part| match part {
-        Part::Image(image) => image.data.len(),
-        _ => 0,
-    });
+    let sizes = fitted.prompt().messages[0]
+        .parts
+        .iter()
+        .map(|part| match part {
+            Part::Image(image) => image.data.len(),
+            _ => 0,
+        });
     let sizes: Vec<usize> = sizes.collect();
     assert!(sizes.iter().sum::<usize>() <= total / 2);
     assert!(

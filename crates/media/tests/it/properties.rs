@@ -66,8 +66,8 @@ prop_compose! {
 /// Checks every limit independently of the code under test.
 fn fits(request: &Request, limits: &ImageLimits) {
     let mut total = 0;
-    let count = request.image_count();
-    for part in &request.messages[0].parts {
+    let count = request.prompt().image_count();
+    for part in &request.prompt().messages[0].parts {
         let Part::Image(image) = part else { continue };
         let header = measure(&image.data).unwrap();
         assert_eq!(image.media_type, header.format.media_type());

@@ -158,7 +158,7 @@ impl Recipe for Anthropic {
         thinking::strip_unsigned(&mut request);
         let claude = ClaudeModel::parse(model);
         let forced = matches!(
-            request.tool_choice,
+            request.prompt().tool_choice,
             ToolChoice::Required | ToolChoice::Named(_)
         );
         if forced && claude.is_some_and(ClaudeModel::rejects_forced_tools) {
@@ -191,9 +191,9 @@ impl Anthropic {
 
 fn drop_sampling(request: &mut Request, why: &str) {
     let parameters = [
-        ("temperature", request.temperature.is_some()),
-        ("top_p", request.top_p.is_some()),
-        ("top_k", request.top_k.is_some()),
+        ("temperature", request.prompt().temperature.is_some()),
+        ("top_p", request.prompt().top_p.is_some()),
+        ("top_k", request.prompt().top_k.is_some()),
     ];
     if parameters.iter().all(|(_, set)| !set) {
         return;
@@ -222,7 +222,11 @@ mod tests {
     fn forced_tools_are_relaxed_only_for_models_that_reject_them() {
         let choice = |model: &str| {
             let request = Request::user("hi").tool_choice(ToolChoice::Required);
-            ANTHROPIC.prepare(request, model).tool_choice.clone()
+            ANTHROPIC
+                .prepare(request, model)
+                .prompt()
+                .tool_choice
+                .clone()
         };
         for model in ["claude-opus-5-5", "claude-sonnet-5-5", "claude-fable-5-2"] {
             assert_eq!(choice(model), ToolChoice::Auto, "{model}");
@@ -238,7 +242,7 @@ mod tests {
         let old = ANTHROPIC.prepare(request.clone(), "claude-haiku-4-5-20251001");
         assert!(old.same_prompt(&request));
         let new = ANTHROPIC.prepare(request, "claude-sonnet-5-5");
-        assert_eq!(new.temperature, None);
+        assert_eq!(new.prompt().temperature, None);
         assert_eq!(notes.take()[0].to_string(), "temperature dropped");
     }
 
@@ -261,7 +265,11 @@ mod tests {
         assert_eq!(headers["anthropic-version"], "2026-10-21");
         assert_eq!(headers["anthropic-beta"], "a,b");
         let prepared = ANTHROPIC.prepare(request, "claude-haiku-4-5");
-        assert_eq!(prepared.temperature, None, "unsupported by that version");
+        assert_eq!(
+            prepared.prompt().temperature,
+            None,
+            "unsupported by that version"
+        );
     }
 
     #[test]
@@ -271,14 +279,18 @@ mod tests {
         assert_eq!(headers["anthropic-version"], "2026-10-21");
         assert_eq!(NEWEST.headers(None)["anthropic-version"], "2026-10-21");
         let prepared = NEWEST.prepare(request, "claude-haiku-4-5");
-        assert_eq!(prepared.temperature, None, "unsupported by that version");
+        assert_eq!(
+            prepared.prompt().temperature,
+            None,
+            "unsupported by that version"
+        );
 
         let older = read(&[("anthropic-version", "2023-06-01")]);
         let headers = NEWEST.headers(Some(&older));
         assert_eq!(headers["anthropic-version"], "2023-06-01");
         let prepared = NEWEST.prepare(older, "claude-haiku-4-5");
         assert_eq!(
-            prepared.temperature,
+            prepared.prompt().temperature,
             Some(0.5),
             "the client's version applies"
         );

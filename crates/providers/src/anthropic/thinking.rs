@@ -11,7 +11,7 @@ const MIN_BUDGET: u64 = 1_024;
 /// Changes settings that the model would reject. A `thinking` object of a Messages
 /// client that the contract cannot represent is kept.
 pub(super) fn fit_thinking(request: &mut Request, claude: ClaudeModel) {
-    let native = request.native.as_deref();
+    let native = request.prompt().native.as_deref();
     if native.is_some_and(|native| native.get("thinking").is_some()) {
         return;
     }
@@ -24,7 +24,7 @@ pub(super) fn fit_thinking(request: &mut Request, claude: ClaudeModel) {
         ThinkingSupport::BudgetOrAdaptive => {}
         ThinkingSupport::Adaptive => budget_to_effort(request),
         ThinkingSupport::AlwaysOn => {
-            if request.effort == Some(Effort::None) {
+            if request.prompt().effort == Some(Effort::None) {
                 let change = Change::new("effort", "raised");
                 request.record_change(change.detail("the model always thinks; low is the minimum"));
                 request.edit().effort = Some(Effort::Low);
@@ -32,7 +32,7 @@ pub(super) fn fit_thinking(request: &mut Request, claude: ClaudeModel) {
             budget_to_effort(request);
         }
     }
-    if request.effort == Some(Effort::XHigh) && !claude.supports_xhigh() {
+    if request.prompt().effort == Some(Effort::XHigh) && !claude.supports_xhigh() {
         request.record_change(Change::new("effort", "lowered").detail("the nearest is high"));
         request.edit().effort = Some(Effort::High);
     }
@@ -41,7 +41,11 @@ pub(super) fn fit_thinking(request: &mut Request, claude: ClaudeModel) {
 /// Converts an effort for models that take only a budget. These reject thinking
 /// together with a forced tool call, `temperature` or `top_k`.
 fn effort_to_budget(request: &mut Request) {
-    let Some(effort) = request.effort.filter(|effort| *effort != Effort::None) else {
+    let Some(effort) = request
+        .prompt()
+        .effort
+        .filter(|effort| *effort != Effort::None)
+    else {
         return;
     };
     let wanted = match effort {
@@ -52,17 +56,17 @@ fn effort_to_budget(request: &mut Request) {
         Effort::XHigh => 24_576,
         Effort::Max => 32_000,
     };
-    if request.reasoning_budget.is_some() {
+    if request.prompt().reasoning_budget.is_some() {
         return drop_effort(request, "the budget takes precedence");
     }
     if matches!(
-        request.tool_choice,
+        request.prompt().tool_choice,
         ToolChoice::Required | ToolChoice::Named(_)
     ) {
         return drop_effort(request, "the model does not think when a tool is forced");
     }
     // `max_tokens` includes thinking, so half is left for the text.
-    let budget = match request.max_tokens {
+    let budget = match request.prompt().max_tokens {
         Some(max) => wanted.min(max / 2),
         None => wanted,
     };
@@ -72,8 +76,8 @@ fn effort_to_budget(request: &mut Request) {
     let text = format!("the model takes a budget: {budget} tokens");
     request.record_change(Change::new("effort", "rewritten").detail(text));
     let sampling = [
-        ("temperature", request.temperature.is_some()),
-        ("top_k", request.top_k.is_some()),
+        ("temperature", request.prompt().temperature.is_some()),
+        ("top_k", request.prompt().top_k.is_some()),
     ];
     for (name, _) in sampling.iter().filter(|(_, set)| *set) {
         request.record_change(Change::new(*name, "dropped").detail("not supported with thinking"));
@@ -87,11 +91,11 @@ fn effort_to_budget(request: &mut Request) {
 
 /// Converts a budget for models with adaptive thinking.
 fn budget_to_effort(request: &mut Request) {
-    let Some(budget) = request.reasoning_budget else {
+    let Some(budget) = request.prompt().reasoning_budget else {
         return;
     };
     drop_budget(request, "the model takes an effort instead");
-    if request.effort.is_none() {
+    if request.prompt().effort.is_none() {
         request.edit().effort = Some(match budget {
             ..4_096 => Effort::Low,
             4_096..16_384 => Effort::Medium,
@@ -101,7 +105,9 @@ fn budget_to_effort(request: &mut Request) {
 }
 
 fn drop_effort(request: &mut Request, why: &str) {
-    let Some(effort) = request.effort else { return };
+    let Some(effort) = request.prompt().effort else {
+        return;
+    };
     if effort != Effort::None {
         request.record_change(Change::new("effort", "dropped").detail(why));
     }
@@ -109,7 +115,7 @@ fn drop_effort(request: &mut Request, why: &str) {
 }
 
 fn drop_budget(request: &mut Request, why: &str) {
-    if request.reasoning_budget.is_none() {
+    if request.prompt().reasoning_budget.is_none() {
         return;
     }
     request.record_change(Change::new("reasoning_budget", "dropped").detail(why));
@@ -129,7 +135,11 @@ pub(super) fn strip_unsigned(request: &mut Request) {
         own.and_then(|native| native.get("signature"))
             .is_some_and(|signature| signature.as_str() == "\"\"")
     };
-    let parts = request.messages.iter().flat_map(|message| &message.parts);
+    let parts = request
+        .prompt()
+        .messages
+        .iter()
+        .flat_map(|message| &message.parts);
     let count = parts.filter(|part| unsigned(part)).count();
     if count == 0 {
         return;
@@ -152,7 +162,11 @@ mod tests {
         request = noting;
         fit_thinking(&mut request, ClaudeModel::parse(model).unwrap());
         let notes = notes.take().iter().map(ToString::to_string).collect();
-        (request.effort, request.reasoning_budget, notes)
+        (
+            request.prompt().effort,
+            request.prompt().reasoning_budget,
+            notes,
+        )
     }
 
     fn budget(tokens: u64) -> Request {
@@ -249,7 +263,7 @@ mod tests {
         message.parts.push(reasoning("abc"));
         let (mut request, notes) = Request::user("hi").message(message).recording_changes();
         strip_unsigned(&mut request);
-        assert_eq!(request.messages[1].parts, [reasoning("abc")]);
+        assert_eq!(request.prompt().messages[1].parts, [reasoning("abc")]);
         assert_eq!(notes.take()[0].to_string(), "reasoning:1 dropped");
 
         let before = request.clone();

@@ -46,12 +46,20 @@ const BYTES_PER_PAGE: u64 = 50_000;
 
 /// Estimates the tokens of a request.
 pub(crate) fn estimate_tokens(request: &Request, rule: &TokenRule) -> u64 {
-    let system = request.system.iter().map(|text| (rule.text)(&text.text));
-    let messages = request.messages.iter().map(|m| message_tokens(m, rule));
-    let tools = request.tools.iter().map(|t| tool_tokens(t, rule));
-    let hosted = request.hosted_tools.iter();
+    let system = request
+        .prompt()
+        .system
+        .iter()
+        .map(|text| (rule.text)(&text.text));
+    let messages = request
+        .prompt()
+        .messages
+        .iter()
+        .map(|m| message_tokens(m, rule));
+    let tools = request.prompt().tools.iter().map(|t| tool_tokens(t, rule));
+    let hosted = request.prompt().hosted_tools.iter();
     let hosted = hosted.map(|tool| (rule.text)(tool.raw.as_str()));
-    let schema = match &request.output {
+    let schema = match &request.prompt().output {
         majordomo_llm::OutputFormat::Schema(output) => (rule.text)(output.schema.as_str()),
         _ => 0,
     };

@@ -54,7 +54,7 @@ impl Model for FakeModel {
 
     fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>> {
         Box::pin(async move {
-            let first_call = request.next_call_number();
+            let first_call = request.prompt().next_call_number();
             let events: EventStream = Box::pin(self.play(request, false));
             let stream = ResponseStream::new(events, &self.name, first_call);
             stream.finish().await.map_err(|error| self.attribute(error))

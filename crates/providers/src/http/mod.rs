@@ -206,7 +206,7 @@ impl HttpProvider {
         request: Option<&Request>,
     ) -> Result<TransportRequest> {
         let recipe = self.recipe();
-        let timers = request.map(Request::get_timers).unwrap_or_default();
+        let timers = request.map_or(&[][..], |request| &request.options().timers);
         let request = outgoing
             .headers(recipe.headers(request))
             .timeouts(self.0.timeouts.with_overrides(timers));

@@ -76,8 +76,8 @@ impl HttpModel {
     }
 
     async fn generate_response(&self, request: Request) -> Result<Response> {
-        let first_call = request.next_call_number();
-        let images = request.image_count() > 0;
+        let first_call = request.prompt().next_call_number();
+        let images = request.prompt().image_count() > 0;
         let outgoing = self.encode(request, false)?;
         self.provider.start_discovery(&self.id, &self.traits);
         let sending = self.provider.transport().send(outgoing);
@@ -98,7 +98,7 @@ impl HttpModel {
     }
 
     async fn open_stream(&self, request: Request) -> Result<StreamedBody> {
-        let images = request.image_count() > 0;
+        let images = request.prompt().image_count() > 0;
         let outgoing = self.encode(request, true)?;
         self.provider.start_discovery(&self.id, &self.traits);
         let sending = self.provider.transport().stream(outgoing);

@@ -13,13 +13,13 @@ pub(super) fn check_request(request: &Request, can: &Capabilities, stream: bool)
     if stream && !can.streaming {
         return Err(unsupported("it does not support streaming"));
     }
-    if !can.tools && !request.tools.is_empty() {
+    if !can.tools && !request.prompt().tools.is_empty() {
         return Err(unsupported("it calls no tools"));
     }
-    if !can.structured && matches!(request.output, OutputFormat::Schema(_)) {
+    if !can.structured && matches!(request.prompt().output, OutputFormat::Schema(_)) {
         return Err(unsupported("it does not support structured output"));
     }
-    let count = request.image_count();
+    let count = request.prompt().image_count();
     match &can.images {
         _ if count == 0 => Ok(()),
         None => Err(takes_no_images()),
@@ -34,7 +34,7 @@ fn check_images(request: &Request, limits: &ImageLimits, count: usize) -> Result
     }
     let mut total = 0;
     let mut number = 0;
-    let parts = request.messages.iter().flat_map(|m| &m.parts);
+    let parts = request.prompt().messages.iter().flat_map(|m| &m.parts);
     for image in images(parts) {
         number += 1;
         let bytes = limits.counted.of(image.data.len() as u64);

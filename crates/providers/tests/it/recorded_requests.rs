@@ -330,7 +330,7 @@ fn differences(protocol: Protocol, model: &str, body: &Value) -> Result<Vec<Stri
     let bytes = body.to_string();
     let decoded = protocol.codec().read_request(bytes.into());
     let decoded = decoded.map_err(|error| error.to_string())?;
-    let fresh = Request::from((*decoded.request).clone());
+    let fresh = Request::from(decoded.request.prompt().clone());
     let model = decoded.model.unwrap_or_else(|| model.to_owned());
     let legacy = body.get("max_tokens").is_some();
     let to = Outgoing {

@@ -37,13 +37,18 @@ pub(super) const TOOL_USE: Position = Position {
 /// Functions by name, hosted tools by type.
 fn declared(subject: &Subject<'_>, enough: &mut dyn FnMut(&str) -> bool) -> bool {
     let prompt = subject.request();
-    prompt.tools.iter().any(|tool| enough(&tool.name))
-        || prompt.hosted_tools.iter().any(|tool| enough(&tool.kind))
+    prompt.prompt().tools.iter().any(|tool| enough(&tool.name))
+        || prompt
+            .prompt()
+            .hosted_tools
+            .iter()
+            .any(|tool| enough(&tool.kind))
 }
 
 fn called(subject: &Subject<'_>, enough: &mut dyn FnMut(&str) -> bool) -> bool {
     let mut calls = subject
         .request()
+        .prompt()
         .messages
         .iter()
         .flat_map(Message::tool_calls);

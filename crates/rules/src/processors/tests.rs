@@ -140,7 +140,7 @@ fn a_bypassed_rule_is_not_applied_again() {
     let (applied, request) = pass(&rules, &processors, with_image(), &mut bypassed);
     assert_eq!(drops.calls(), 0);
     assert_eq!(applied.destination, Destination::Route);
-    assert_eq!(request.image_count(), 1);
+    assert_eq!(request.prompt().image_count(), 1);
 }
 
 #[test]
@@ -150,8 +150,12 @@ fn later_stages_see_the_changed_request_and_rules_the_original() {
     let original = with_image();
     let mut bypassed = Bypassed::new();
     let (_, request) = pass(&rules, &processors, original.clone(), &mut bypassed);
-    assert_eq!(request.image_count(), 0);
-    assert_eq!(original.image_count(), 1, "rules saw the original request");
+    assert_eq!(request.prompt().image_count(), 0);
+    assert_eq!(
+        original.prompt().image_count(),
+        1,
+        "rules saw the original request"
+    );
     assert_eq!(bypassed, Bypassed::from([RuleIndex(0)]));
 }
 
@@ -180,7 +184,10 @@ fn a_failing_processor_keeps_its_partial_changes_and_is_traced() {
     let fails = || Err("key sk-CANARYCANARY was refused".into());
     let processors = vision_processor(AppendText("half done", fails));
     let (applied, request) = pass(&rules, &processors, with_image(), &mut Bypassed::new());
-    assert_eq!(request.messages.last().unwrap().text(), "half done");
+    assert_eq!(
+        request.prompt().messages.last().unwrap().text(),
+        "half done"
+    );
     assert_eq!(applied.destination, Destination::Route);
     let error = applied.processors[0].error.as_deref();
     assert_eq!(error, Some("key [hidden] was refused"));
@@ -203,7 +210,10 @@ fn processors_run_in_the_order_of_their_operations() {
     let tokens = ConditionSpec::leaf("token", "ge", json!(0));
     let rules = rules([rule("all", [gpt(), vision(), tokens])]);
     let (applied, request) = pass(&rules, &processors, with_image(), &mut Bypassed::new());
-    let said: Vec<String> = request.messages[1..].iter().map(Message::text).collect();
+    let said: Vec<String> = request.prompt().messages[1..]
+        .iter()
+        .map(Message::text)
+        .collect();
     assert_eq!(said, ["first", "second", "third"]);
     let ran: Vec<&str> = applied.processors.iter().map(|p| p.position).collect();
     assert_eq!(ran, ["model", "proxy_vision", "token"]);

@@ -223,12 +223,12 @@ async fn a_describer_of_any_dialect_gets_the_image_and_the_prompt() {
     fixture.describe(question(&[1])).await;
     let asked = &fixture.describer.fake.calls()[0].request;
     assert_eq!(
-        asked.messages[0].parts,
+        asked.prompt().messages[0].parts,
         [image(1), Part::text(DEFAULT_PROMPT)]
     );
-    assert_eq!(asked.max_tokens, Some(256));
+    assert_eq!(asked.prompt().max_tokens, Some(256));
     assert_eq!(
-        asked.messages.len(),
+        asked.prompt().messages.len(),
         1,
         "the user's request is not sent to the describer"
     );
@@ -256,7 +256,8 @@ async fn an_image_is_fitted_to_the_limits_of_its_describer() {
         ..Capabilities::default()
     });
     let described = fixture.describe(question(&[1])).await;
-    let Part::Image(got) = &fixture.describer.fake.calls()[0].request.messages[0].parts[0] else {
+    let calls = fixture.describer.fake.calls();
+    let Part::Image(got) = &calls[0].request.prompt().messages[0].parts[0] else {
         panic!("the describer did not get an image");
     };
     assert_eq!(got.media_type, "image/png");
@@ -287,7 +288,7 @@ async fn with_question_the_prompt_contains_the_users_question() {
         ..VisionConfig::default()
     });
     fixture.describe(question(&[1])).await;
-    let asked = fixture.describer.fake.calls()[0].request.messages[0].text();
+    let asked = fixture.describer.fake.calls()[0].request.prompt().messages[0].text();
     assert!(
         asked.starts_with("Describe.") && asked.ends_with("What is this?"),
         "{asked}"

@@ -70,7 +70,7 @@ async fn describers_of_every_dialect_describe_over_http() {
         assert_eq!(described.usage.output, 3, "{protocol:?}");
         let asked = &upstream.requests()[0];
         let read = protocol.codec().read_request(asked.body.clone()).unwrap();
-        assert_eq!(read.request.image_count(), 1, "{protocol:?}");
+        assert_eq!(read.request.prompt().image_count(), 1, "{protocol:?}");
         let streams = read.stream || asked.head.contains("streamGenerateContent");
         assert!(streams, "{protocol:?}: a stream is requested");
     }

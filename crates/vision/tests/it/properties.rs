@@ -166,12 +166,12 @@ proptest! {
         let request = build(&turns);
 
         let described = runtime.block_on(fixture.describe(request.clone())).request;
-        let pairs = request.messages.iter().zip(&described.messages);
+        let pairs = request.prompt().messages.iter().zip(&described.prompt().messages);
         for (before, after) in pairs {
             prop_assert_eq!(before.role, after.role);
             prop_assert!(only_images_changed(&before.parts, &after.parts));
         }
-        prop_assert_eq!(request.messages.len(), described.messages.len());
+        prop_assert_eq!(request.prompt().messages.len(), described.prompt().messages.len());
 
         for protocol in Protocol::ALL {
             let body = written(protocol, &described);
@@ -182,7 +182,7 @@ proptest! {
             let sent = through(protocol, &request);
             let before = written(protocol, &sent);
             let changed = runtime.block_on(fixture.describe(sent)).request;
-            prop_assert!(!Vision::has_images(&changed));
+            prop_assert!(!Vision::has_images(changed.prompt()));
             let after = written(protocol, &changed);
             for sign in SIGNS {
                 prop_assert!(!after.contains(sign), "{sign} in {after}");

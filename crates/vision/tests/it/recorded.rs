@@ -97,13 +97,13 @@ async fn every_image_of_a_recorded_request_is_replaced_and_nothing_else_changes(
             continue;
         };
         looked += 1;
-        let had_images = Vision::has_images(&incoming.request);
+        let had_images = Vision::has_images(incoming.request.prompt());
         changed += usize::from(had_images);
         let described = VisionFixture::new()
             .describe(incoming.request.clone())
             .await
             .request;
-        assert!(!Vision::has_images(&described), "{name}");
+        assert!(!Vision::has_images(described.prompt()), "{name}");
         let model = incoming.model.unwrap_or_default();
         let to = Outgoing::new(&model).stream(incoming.stream);
         let written = protocol.codec().write_request(&described, &to).body;

@@ -23,7 +23,10 @@ async fn an_image_is_replaced_in_place_by_its_description() {
             ["What is this?", apple],
             "{protocol:?}"
         );
-        assert!(!Vision::has_images(&described.request), "{protocol:?}");
+        assert!(
+            !Vision::has_images(described.request.prompt()),
+            "{protocol:?}"
+        );
         assert_eq!(fixture.describer.calls(), 1, "{protocol:?}");
         assert_eq!(changes(&described), ["image:1 described"]);
     }
@@ -42,7 +45,7 @@ async fn a_failing_describer_leaves_the_marker() {
             ["What is this?", UNAVAILABLE],
             "{protocol:?}"
         );
-        assert!(!Vision::has_images(&described.request));
+        assert!(!Vision::has_images(described.request.prompt()));
         assert_eq!(changes(&described), ["image:1 undescribed"]);
     }
 }
@@ -188,7 +191,7 @@ async fn an_image_in_a_tool_result_is_described_in_place() {
         let fixture = VisionFixture::new();
         let described = fixture.describe(through(protocol, &request)).await;
         assert_eq!(fixture.describer.calls(), 1, "{protocol:?}");
-        let last = described.request.messages.last().unwrap();
+        let last = described.request.prompt().messages.last().unwrap();
         assert!(texts(&described.request).contains(&seen(7)), "{protocol:?}");
         if !matches!(protocol, Protocol::Chat) {
             let result = last.tool_results().next().expect("it stays a tool result");
@@ -208,7 +211,7 @@ async fn an_image_in_a_chat_tool_message_is_described_in_place() {
     let incoming = Protocol::Chat.codec().read_request(body.into()).unwrap();
     let fixture = VisionFixture::new();
     let described = fixture.describe(incoming.request).await;
-    let last = described.request.messages.last().unwrap();
+    let last = described.request.prompt().messages.last().unwrap();
     assert_eq!(last.tool_results().next().unwrap().text(), seen(7));
 }
 
@@ -232,7 +235,7 @@ async fn an_image_in_an_earlier_tool_result_is_omitted_in_place() {
             texts(&described.request).contains(&OMITTED.to_owned()),
             "{protocol:?}"
         );
-        assert!(!Vision::has_images(&described.request));
+        assert!(!Vision::has_images(described.request.prompt()));
     }
 }
 
@@ -318,6 +321,6 @@ async fn a_url_is_sent_to_the_describer_unchanged() {
         .await;
     assert_eq!(texts(&described.request), ["look".to_owned(), seen(0)]);
     let call = &fixture.describer.fake.calls()[0];
-    assert_eq!(call.request.messages[0].parts[0], remote);
+    assert_eq!(call.request.prompt().messages[0].parts[0], remote);
     assert!(call.streamed, "a stream is always requested");
 }

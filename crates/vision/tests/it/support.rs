@@ -67,7 +67,7 @@ pub(crate) fn texts(request: &Request) -> Vec<String> {
         }
     }
     let mut all = Vec::new();
-    for message in &request.messages {
+    for message in &request.prompt().messages {
         collect(&message.parts, &mut all);
     }
     all
@@ -154,7 +154,7 @@ impl FakeDescriber {
 
 /// The number of the image in a call; 0 for a URL.
 pub(crate) fn number(call: &FakeCall) -> u8 {
-    let parts = &call.request.messages[0].parts;
+    let parts = &call.request.prompt().messages[0].parts;
     parts
         .iter()
         .find_map(|part| match part {
@@ -211,7 +211,7 @@ impl Model for InstrumentedModel {
             describer.most.fetch_max(open, Ordering::SeqCst);
             let now = Instant::now();
             describer.starts.lock().expect("not poisoned").push(now);
-            let mut parts = request.messages[0].parts.iter();
+            let mut parts = request.prompt().messages[0].parts.iter();
             let remote = parts.any(|part| matches!(part, Part::RemoteImage(_)));
             if remote && describer.no_urls.load(Ordering::SeqCst) {
                 request.record_change(Change::new("image", "dropped"));

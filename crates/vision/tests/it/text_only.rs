@@ -57,7 +57,9 @@ impl ChainFixture {
 
     /// The parts of the user's message as a target received them.
     fn got(&self, call: usize) -> Vec<Part> {
-        self.main.calls()[call].request.messages[0].parts.clone()
+        self.main.calls()[call].request.prompt().messages[0]
+            .parts
+            .clone()
     }
 }
 

@@ -82,13 +82,13 @@ fn generate(
     incoming: &Incoming,
 ) -> Result<HttpResponse, Error> {
     let model = incoming.model.clone().unwrap_or_default();
-    let script = scenarios::find(&model, protocol, &incoming.request)?;
+    let script = scenarios::find(&model, protocol, incoming.request.prompt())?;
     let reply = Reply {
         id: scenarios::ID.to_owned(),
         model,
         created: CREATED,
         stream_usage: incoming.stream_usage,
-        first_call: incoming.request.next_call_number(),
+        first_call: incoming.request.prompt().next_call_number(),
     };
     if incoming.stream {
         return Ok(stream(protocol, codec, &script, &reply));

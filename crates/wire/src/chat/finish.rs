@@ -2,6 +2,8 @@
 
 use majordomo_llm::FinishReason;
 
+use crate::handles_all::handles_all;
+
 /// Reads a `finish_reason`. Some servers report `stop` after tool calls and
 /// refusals as well.
 pub(super) fn read_finish_reason(reason: &str, called_tools: bool, refused: bool) -> FinishReason {
@@ -16,6 +18,8 @@ pub(super) fn read_finish_reason(reason: &str, called_tools: bool, refused: bool
     }
 }
 
+handles_all!(9 of FinishReason);
+
 /// Writes a `finish_reason` that every client knows.
 pub(super) fn write_finish_reason(reason: &FinishReason) -> &str {
     match reason {
@@ -26,6 +30,6 @@ pub(super) fn write_finish_reason(reason: &FinishReason) -> &str {
         FinishReason::Length | FinishReason::ContextWindow => "length",
         FinishReason::ToolCalls => "tool_calls",
         FinishReason::ContentFilter => "content_filter",
-        FinishReason::Other(reason) => reason,
+        other => other.name(),
     }
 }

@@ -4,6 +4,7 @@ use bytes::BytesMut;
 use majordomo_llm::{Error, Event, FinishReason, Native, Part, ToolCall, Usage};
 
 use super::{CHAT, REASONING_KEY, error, finish, usage};
+use crate::handles_all::handles_all;
 use crate::json::{Object, object};
 use crate::loss::Losses;
 use crate::{Loss, Reply, StreamWriter};
@@ -201,6 +202,8 @@ impl ChatStreamWriter {
     }
 }
 
+handles_all!(11 of Event);
+
 impl StreamWriter for ChatStreamWriter {
     fn write(&mut self, event: &Event, out: &mut BytesMut) {
         match event {
@@ -224,6 +227,7 @@ impl StreamWriter for ChatStreamWriter {
             Event::ToolCallEnd { index } => self.end_call(*index, out),
             Event::Usage(usage) => self.usage = Some(*usage),
             Event::Finish(reason) => self.finish(reason, out),
+            _ => {}
         }
     }
 

@@ -26,7 +26,7 @@ pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
             losses: Vec::new(),
         };
     }
-    splice_request(request, to).unwrap_or_else(|| build_request(request, to))
+    splice_request(request, to).unwrap_or_else(|| build_request(request.prompt(), to))
 }
 
 /// Builds a request that has no bytes of this dialect.
@@ -64,11 +64,11 @@ fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let mut losses = Losses::default();
     let edit = BodyEdit {
         old: &request_fields(source.prompt(), to, true, &mut Losses::default()),
-        new: &request_fields(request, to, true, &mut losses),
+        new: &request_fields(request.prompt(), to, true, &mut losses),
         aliases: ALIASES,
         streams: false,
     };
-    let mut up_to_date = same_conversation(request, source.prompt());
+    let mut up_to_date = same_conversation(request.prompt(), source.prompt());
     let body = edit.write(source.bytes(), to, |key, value, out| match key {
         "messages" if !up_to_date => {
             let one_to_one = |raw: &Vec<&str>| raw.len() == source.prompt().messages.len();
@@ -77,12 +77,18 @@ fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
             };
             up_to_date = true;
             write_array(out, |array| {
-                splice_messages(request, source.prompt(), &elements, array, &mut losses);
+                splice_messages(
+                    request.prompt(),
+                    source.prompt(),
+                    &elements,
+                    array,
+                    &mut losses,
+                );
             });
             FieldAction::Replace
         }
         // OpenRouter's form, superseded by `reasoning_effort`.
-        "reasoning" if request.effort != source.prompt().effort => FieldAction::Remove,
+        "reasoning" if request.prompt().effort != source.prompt().effort => FieldAction::Remove,
         _ => FieldAction::Keep,
     })?;
     // Without `messages` there is nowhere to splice new ones: build from scratch.

@@ -39,7 +39,7 @@ impl CountTokens for GeminiCountTokens {
                 };
             }
         }
-        let written = build_request(request, to);
+        let written = build_request(request.prompt(), to);
         match has_only_contents(&written.body) {
             true => written,
             false => wrap(written, Some(to.model)),

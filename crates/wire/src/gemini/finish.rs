@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use majordomo_llm::FinishReason;
 
+use crate::handles_all::handles_all;
 use crate::json::{Cursor, JsonKind, ReadResult};
 use crate::loss::Losses;
 
@@ -55,6 +56,8 @@ pub(super) fn read_finish_reason(name: &str, called_tools: bool) -> FinishReason
     }
 }
 
+handles_all!(9 of FinishReason);
+
 /// Returns the closest `finishReason` and records what it does not express.
 pub(super) fn write_finish_reason<'r>(reason: &'r FinishReason, losses: &mut Losses) -> &'r str {
     match reason {
@@ -75,7 +78,7 @@ pub(super) fn write_finish_reason<'r>(reason: &'r FinishReason, losses: &mut Los
         }
         FinishReason::Paused => "CONTINUATION",
         FinishReason::Other(name) if is_enum_name(name) => name,
-        FinishReason::Other(_) => {
+        _ => {
             losses.add("finish", "a reason of another dialect is reported as OTHER");
             "OTHER"
         }

@@ -6,6 +6,7 @@ use majordomo_llm::{Error, Event, FinishReason, Native, Part, ToolCall, Usage};
 use super::response::write_response_part;
 use super::write_part::{write_function_call, write_native};
 use super::{GEMINI, error, finish, usage};
+use crate::handles_all::handles_all;
 use crate::json::{Array, Object, object};
 use crate::loss::Losses;
 use crate::{Loss, Reply, StreamWriter};
@@ -179,6 +180,8 @@ impl GeminiStreamWriter {
     }
 }
 
+handles_all!(11 of Event);
+
 impl StreamWriter for GeminiStreamWriter {
     fn write(&mut self, event: &Event, out: &mut BytesMut) {
         match event {
@@ -201,6 +204,7 @@ impl StreamWriter for GeminiStreamWriter {
             Event::ToolCallEnd { index } => self.end_call(*index, out),
             Event::Usage(usage) => self.usage = Some(*usage),
             Event::Finish(reason) => self.finish(reason, out),
+            _ => {}
         }
     }
 

@@ -37,7 +37,7 @@ pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
             let text = std::str::from_utf8(source.bytes()).ok()?;
             splice_request(request, source, text, to)
         });
-    spliced.unwrap_or_else(|| build_request(request, to))
+    spliced.unwrap_or_else(|| build_request(request.prompt(), to))
 }
 
 /// Copies the client's bytes. In the rare body that has a `model`, it is replaced.
@@ -113,9 +113,9 @@ pub(super) fn splice_request(
     let mut losses = Losses::default();
     let mut ignored = Losses::default();
     let mut old = request_fields(source.prompt(), &mut ignored);
-    let mut new = request_fields(request, &mut losses);
+    let mut new = request_fields(request.prompt(), &mut losses);
     let old_config = write_config::generation_config_fields(source.prompt(), to, &mut ignored);
-    let new_config = write_config::generation_config_fields(request, to, &mut losses);
+    let new_config = write_config::generation_config_fields(request.prompt(), to, &mut losses);
     if member(text, "generationConfig").is_none() {
         add_config(&old_config, &mut old);
         add_config(&new_config, &mut new);
@@ -127,26 +127,32 @@ pub(super) fn splice_request(
         streams: false,
     };
     let mut out = BytesMut::with_capacity(source.bytes().len() + 256);
-    let spliced = edit(&old, &new, ALIASES).splice(text, &mut out, |key, value, out| {
-        let replaced = match &*keys::camel_case(key) {
-            "contents" => splice_contents(request, source.prompt(), &raw, to, out, &mut losses),
-            "generationConfig" => edit(&old_config, &new_config, write_config::ALIASES).splice(
-                value,
-                out,
-                |_, _, _| FieldAction::Keep,
-            ),
-            "model" => {
-                write_model(value, to, out);
-                true
+    let spliced =
+        edit(&old, &new, ALIASES).splice(text, &mut out, |key, value, out| {
+            let replaced =
+                match &*keys::camel_case(key) {
+                    "contents" => splice_contents(
+                        request.prompt(),
+                        source.prompt(),
+                        &raw,
+                        to,
+                        out,
+                        &mut losses,
+                    ),
+                    "generationConfig" => edit(&old_config, &new_config, write_config::ALIASES)
+                        .splice(value, out, |_, _, _| FieldAction::Keep),
+                    "model" => {
+                        write_model(value, to, out);
+                        true
+                    }
+                    _ => false,
+                };
+            if replaced {
+                FieldAction::Replace
+            } else {
+                FieldAction::Keep
             }
-            _ => false,
-        };
-        if replaced {
-            FieldAction::Replace
-        } else {
-            FieldAction::Keep
-        }
-    });
+        });
     spliced.then(|| Written {
         body: out.freeze(),
         losses: losses.into_vec(),

@@ -7,6 +7,7 @@ use bytes::BytesMut;
 use majordomo_llm::{FinishReason, Json, Native, Part, Text};
 
 use super::MESSAGES;
+use crate::handles_all::handles_all;
 use crate::json::{self, Cursor, JsonKind, Object, keep, object};
 use crate::loss::Losses;
 
@@ -72,6 +73,8 @@ pub(super) fn stop_details(refusal: &Text) -> Json {
     keep(&String::from_utf8_lossy(&out))
 }
 
+handles_all!(9 of FinishReason);
+
 /// Writes the finish reason.
 pub(super) fn write_finish_reason(
     reason: &FinishReason,
@@ -95,7 +98,7 @@ pub(super) fn write_finish_reason(
         }
         FinishReason::Refusal => "refusal",
         FinishReason::Paused => "pause_turn",
-        FinishReason::Other(word) => word,
+        other => other.name(),
     };
     object.string("stop_reason", word);
     match sequence {

@@ -7,6 +7,7 @@ use super::stream_block_queue::{MessagesBlockQueue, QueuedBlock, QueuedBlockKind
 use super::write_part::{BlockPosition, fits};
 use super::{MESSAGES, call_id, error, finish, usage};
 use crate::conversation::CallIds;
+use crate::handles_all::handles_all;
 use crate::loss::Losses;
 use crate::{Loss, Reply, StreamWriter};
 
@@ -171,6 +172,8 @@ impl MessagesStreamWriter {
     }
 }
 
+handles_all!(11 of Event);
+
 impl StreamWriter for MessagesStreamWriter {
     fn write(&mut self, event: &Event, out: &mut BytesMut) {
         match event {
@@ -206,6 +209,7 @@ impl StreamWriter for MessagesStreamWriter {
             }
             Event::Usage(usage) => self.usage = *usage,
             Event::Finish(reason) => self.end(reason, out),
+            _ => {}
         }
         self.flush(out);
     }

@@ -20,7 +20,7 @@ pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
             losses: Vec::new(),
         };
     }
-    splice_request(request, to).unwrap_or_else(|| build_request(request, to))
+    splice_request(request, to).unwrap_or_else(|| build_request(request.prompt(), to))
 }
 
 fn build_request(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
@@ -58,14 +58,14 @@ fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let mut losses = Losses::default();
     // A client that itself begins with a system message keeps it there.
     let first = match count_leading_system(&old.messages) {
-        0 => count_leading_system(&request.messages),
+        0 => count_leading_system(&request.prompt().messages),
         _ => 0,
     };
-    let (first, messages) = request.messages.split_at(first);
-    let system = instructions(request, first, &mut losses);
-    let same_system = first.is_empty() && request.system == old.system;
+    let (first, messages) = request.prompt().messages.split_at(first);
+    let system = instructions(request.prompt(), first, &mut losses);
+    let same_system = first.is_empty() && request.prompt().system == old.system;
 
-    let mut new_fields = request_fields(request, to, &mut losses);
+    let mut new_fields = request_fields(request.prompt(), to, &mut losses);
     if old.system.is_empty() && !system.is_empty() {
         write_system(&system, &[], new_fields.value("system"), &mut losses);
     }
@@ -99,7 +99,9 @@ fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
             FieldAction::Replace
         }
         // Superseded by `output_config`.
-        "output_format" if (&request.output, request.effort) != (&old.output, old.effort) => {
+        "output_format"
+            if (&request.prompt().output, request.prompt().effort) != (&old.output, old.effort) =>
+        {
             FieldAction::Remove
         }
         _ => FieldAction::Keep,

@@ -2,6 +2,8 @@
 
 use majordomo_llm::FinishReason;
 
+use crate::handles_all::handles_all;
+
 /// Reads a `done_reason`. Servers report `stop` after tool calls as well, and old
 /// ones omit it.
 pub(super) fn read_finish_reason(reason: &str, called_tools: bool) -> FinishReason {
@@ -14,6 +16,8 @@ pub(super) fn read_finish_reason(reason: &str, called_tools: bool) -> FinishReas
     }
 }
 
+handles_all!(9 of FinishReason);
+
 /// Writes a `done_reason` that every client knows.
 pub(super) fn write_finish_reason(reason: &FinishReason) -> &str {
     match reason {
@@ -24,6 +28,6 @@ pub(super) fn write_finish_reason(reason: &FinishReason) -> &str {
         | FinishReason::ContentFilter
         | FinishReason::Paused => "stop",
         FinishReason::Length | FinishReason::ContextWindow => "length",
-        FinishReason::Other(reason) => reason,
+        other => other.name(),
     }
 }

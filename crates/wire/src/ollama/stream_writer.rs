@@ -5,6 +5,7 @@ use majordomo_llm::{Error, Event, FinishReason, Native, Part, ToolCall, Usage};
 
 use super::generate::OllamaEndpoint;
 use super::{OLLAMA, THINKING_KEY, error, finish, image, tool_calls, usage};
+use crate::handles_all::handles_all;
 use crate::json::{Object, object};
 use crate::loss::Losses;
 use crate::{Loss, Reply, StreamWriter, rfc3339};
@@ -179,6 +180,8 @@ impl OllamaStreamWriter {
     }
 }
 
+handles_all!(11 of Event);
+
 impl StreamWriter for OllamaStreamWriter {
     fn write(&mut self, event: &Event, out: &mut BytesMut) {
         match event {
@@ -205,6 +208,7 @@ impl StreamWriter for OllamaStreamWriter {
             Event::ToolCallEnd { index } => self.end_call(*index, out),
             Event::Usage(usage) => self.usage = *usage,
             Event::Finish(reason) => self.finish(reason, out),
+            _ => {}
         }
     }
 

@@ -16,16 +16,16 @@ use crate::{Outgoing, Written};
 
 /// Writes the body for a target.
 pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
-    let needs_shaping = (to.ollama.num_ctx.is_some() && !options::has_num_ctx(request))
-        || (to.ollama.refuse_overlong && !has_truncate(request))
-        || (to.ollama.thinking != ThinkSupport::default() && request.effort.is_some())
-        || schema_instruction(request, to).is_some();
+    let needs_shaping = (to.ollama.num_ctx.is_some() && !options::has_num_ctx(request.prompt()))
+        || (to.ollama.refuse_overlong && !has_truncate(request.prompt()))
+        || (to.ollama.thinking != ThinkSupport::default() && request.prompt().effort.is_some())
+        || schema_instruction(request.prompt(), to).is_some();
     match request.untouched(&OLLAMA) {
         Some(source) if !needs_shaping => Written {
             body: splice::untouched(source, to, true),
             losses: Vec::new(),
         },
-        _ => splice_request(request, to).unwrap_or_else(|| build_request(request, to)),
+        _ => splice_request(request, to).unwrap_or_else(|| build_request(request.prompt(), to)),
     }
 }
 
@@ -83,7 +83,7 @@ fn write_messages(prompt: &Prompt, to: &Outgoing<'_>, array: &mut Array<'_>, los
 /// for the same endpoint.
 fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == OLLAMA)?;
-    let (old, new): (&Prompt, &Prompt) = (source.prompt(), request);
+    let (old, new): (&Prompt, &Prompt) = (source.prompt(), request.prompt());
     let text = std::str::from_utf8(source.bytes()).ok()?;
     let endpoint = endpoint(new);
     let is_chat = splice::member(text, "messages").is_some();

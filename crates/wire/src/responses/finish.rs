@@ -3,6 +3,8 @@
 
 use majordomo_llm::FinishReason;
 
+use crate::handles_all::handles_all;
+
 /// What determines the finish reason of a response.
 #[derive(Default)]
 pub(super) struct ResponsesEnd<'a> {
@@ -28,6 +30,8 @@ pub(super) fn read_finish_reason(end: &ResponsesEnd<'_>) -> FinishReason {
     }
 }
 
+handles_all!(9 of FinishReason);
+
 /// The reason of an incomplete response; `None` for a complete one.
 pub(super) fn incomplete_reason(finish: &FinishReason) -> Option<&str> {
     match finish {
@@ -38,7 +42,7 @@ pub(super) fn incomplete_reason(finish: &FinishReason) -> Option<&str> {
         | FinishReason::Paused => None,
         FinishReason::Length | FinishReason::ContextWindow => Some("max_output_tokens"),
         FinishReason::ContentFilter => Some("content_filter"),
-        FinishReason::Other(word) => Some(word),
+        other => Some(other.name()),
     }
 }
 

@@ -15,6 +15,7 @@ use super::stream_output::{
 use super::write_item::ends_item;
 use super::write_part::is_content;
 use super::{RESPONSES, error, finish};
+use crate::handles_all::handles_all;
 use crate::loss::Losses;
 use crate::{Loss, Reply, StreamWriter};
 
@@ -313,6 +314,8 @@ fn without_item_id(native: &Native) -> Option<Box<Native>> {
     kept.into_option()
 }
 
+handles_all!(11 of Event);
+
 impl StreamWriter for ResponsesStreamWriter {
     fn write(&mut self, event: &Event, out: &mut BytesMut) {
         match event {
@@ -332,6 +335,7 @@ impl StreamWriter for ResponsesStreamWriter {
             Event::ToolCallEnd { index } => self.end_call(*index, "completed", out),
             Event::Usage(usage) => self.usage = *usage,
             Event::Finish(reason) => self.end(reason, out),
+            _ => {}
         }
     }
 

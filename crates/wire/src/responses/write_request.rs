@@ -21,7 +21,7 @@ pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
             losses: Vec::new(),
         };
     }
-    splice_request(request, to).unwrap_or_else(|| build_request(request, to))
+    splice_request(request, to).unwrap_or_else(|| build_request(request.prompt(), to))
 }
 
 fn build_request(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
@@ -61,12 +61,12 @@ fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let mut losses = Losses::default();
     let edit = BodyEdit {
         old: &request_fields(source.prompt(), &mut Losses::default()),
-        new: &request_fields(request, &mut losses),
+        new: &request_fields(request.prompt(), &mut losses),
         aliases: ALIASES,
         streams: false,
     };
     // A request without `input` has no place for new messages.
-    let mut placed = request.messages == source.prompt().messages;
+    let mut placed = request.prompt().messages == source.prompt().messages;
     let body = edit.write(source.bytes(), to, |key, value, out| {
         if key != "input" || placed {
             return FieldAction::Keep;
@@ -74,7 +74,13 @@ fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
         placed = true;
         let elements = splice::elements(value).unwrap_or_default();
         write_array(out, |array| {
-            write_messages(request, source.prompt(), &elements, array, &mut losses);
+            write_messages(
+                request.prompt(),
+                source.prompt(),
+                &elements,
+                array,
+                &mut losses,
+            );
         });
         FieldAction::Replace
     })?;

@@ -51,7 +51,7 @@ pub(crate) fn call(id: &str, name: &str) -> Step {
 /// continue a run.
 pub(crate) fn scripted() -> Fake {
     let fake = fake([]);
-    fake.otherwise(|call| match call.request.messages.len() {
+    fake.otherwise(|call| match call.request.prompt().messages.len() {
         1 => calls(&[
             ("aaaa", "work", ""),
             ("bb", "work", ""),

@@ -139,7 +139,7 @@ async fn a_large_image_is_resent_to_the_next_target() {
                 assert!(received == with_model(&sent, "m1"), "{what}");
             }
             let read = second.codec().read_request(received).unwrap();
-            let Some(Part::Image(image)) = read.request.messages[0].parts.last() else {
+            let Some(Part::Image(image)) = read.request.prompt().messages[0].parts.last() else {
                 panic!("{what}: no picture");
             };
             assert!(image.data == data, "{what}");

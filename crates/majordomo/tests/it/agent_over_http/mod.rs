@@ -81,12 +81,16 @@ fn check(dialect: &Dialect, streamed: bool, upstream: &Upstream, outcome: &RunOu
     let codec = dialect.protocol.codec();
     let read = |at: usize| codec.read_request(requests[at].body.clone()).expect(&name);
     let (first, second) = (read(0), read(1));
-    assert_eq!(first.request.tools.len(), 1, "{name}: the tool was offered");
+    assert_eq!(
+        first.request.prompt().tools.len(),
+        1,
+        "{name}: the tool was offered"
+    );
     // Gemini has the model in its path.
     if dialect.protocol != majordomo_wire::Protocol::Gemini {
         assert_eq!(first.stream, streamed, "{name}");
     }
-    let messages = &second.request.messages;
+    let messages = &second.request.prompt().messages;
     let calls: Vec<_> = messages.iter().flat_map(|m| m.tool_calls()).collect();
     let results: Vec<_> = messages.iter().flat_map(|m| m.tool_results()).collect();
     let cities: Vec<_> = calls.iter().map(|c| c.arguments.replace(' ', "")).collect();

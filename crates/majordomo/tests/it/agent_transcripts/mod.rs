@@ -146,7 +146,7 @@ proptest! {
         });
         prop_assert_eq!(check_transcript(&outcome.messages), Ok(()));
         for call in fake.calls() {
-            prop_assert_eq!(check_transcript(&call.request.messages), Ok(()));
+            prop_assert_eq!(check_transcript(&call.request.prompt().messages), Ok(()));
         }
         for protocol in Protocol::ALL {
             prop_assert_eq!(written::check(protocol, &outcome.messages), Ok(()));

@@ -21,8 +21,8 @@ pub(crate) fn check(protocol: Protocol, messages: &[Message]) -> Result<(), Stri
 
     let read = protocol.codec().read_request(written.body);
     let read = read.map_err(|error| about(error.to_string()))?.request;
-    answered(&understood(&read.messages)).map_err(|e| about(format!("read back: {e}")))?;
-    let (sent, got) = (names(messages), names(&read.messages));
+    answered(&understood(&read.prompt().messages)).map_err(|e| about(format!("read back: {e}")))?;
+    let (sent, got) = (names(messages), names(&read.prompt().messages));
     if sent != got {
         return Err(about(format!("the calls {sent:?} became {got:?}")));
     }

@@ -20,7 +20,13 @@ fn each_message_is_read_with_its_role() {
             {"role":"system","content":"e"},
             {"role":"critic","content":"f"}]}"#,
     );
-    let roles: Vec<_> = incoming.request.messages.iter().map(|m| m.role).collect();
+    let roles: Vec<_> = incoming
+        .request
+        .prompt()
+        .messages
+        .iter()
+        .map(|m| m.role)
+        .collect();
     assert_eq!(
         roles,
         [
@@ -32,12 +38,20 @@ fn each_message_is_read_with_its_role() {
             Role::User
         ]
     );
-    let result = incoming.request.messages[3].tool_results().next().unwrap();
+    let result = incoming.request.prompt().messages[3]
+        .tool_results()
+        .next()
+        .unwrap();
     assert_eq!(
         (result.call_id.as_str(), result.text().as_str()),
         ("c1", "d")
     );
-    let native = |n: usize| incoming.request.messages[n].native.as_ref().unwrap();
+    let native = |n: usize| {
+        incoming.request.prompt().messages[n]
+            .native
+            .as_ref()
+            .unwrap()
+    };
     assert_eq!(native(0).get("role").unwrap().as_str(), "\"developer\"");
     assert_eq!(native(1).get("name").unwrap().as_str(), "\"ann\"");
     assert_eq!(native(5).get("role").unwrap().as_str(), "\"critic\"");
@@ -56,7 +70,7 @@ fn every_kind_of_content_part_is_read() {
             {"type":"input_audio","input_audio":{"data":"AQID","format":"wav"}},
             {"type":"hologram","depth":3}]}]}"#,
     );
-    let parts = &incoming.request.messages[0].parts;
+    let parts = &incoming.request.prompt().messages[0].parts;
     assert!(matches!(&parts[0], Part::Text(t) if t.text == "bare"));
     assert!(parts[1].native().unwrap().get("cache_control").is_some());
     assert!(
@@ -88,8 +102,8 @@ fn every_form_of_tool_choice_is_read() {
     ];
     for (value, expected) in rows {
         let incoming = field("tool_choice", value);
-        assert_eq!(incoming.request.tool_choice, expected, "{value}");
-        assert_eq!(incoming.request.native, None, "{value}");
+        assert_eq!(incoming.request.prompt().tool_choice, expected, "{value}");
+        assert_eq!(incoming.request.prompt().native, None, "{value}");
     }
     let subset = field(
         "tool_choice",
@@ -98,6 +112,7 @@ fn every_form_of_tool_choice_is_read() {
     assert!(
         subset
             .request
+            .prompt()
             .native
             .as_ref()
             .unwrap()
@@ -108,7 +123,13 @@ fn every_form_of_tool_choice_is_read() {
 
 #[test]
 fn every_form_of_response_format_is_read() {
-    let output = |value: &str| field("response_format", value).request.output.clone();
+    let output = |value: &str| {
+        field("response_format", value)
+            .request
+            .prompt()
+            .output
+            .clone()
+    };
     assert_eq!(output(r#"{"type":"text"}"#), OutputFormat::Text);
     assert_eq!(output("null"), OutputFormat::Text);
     assert_eq!(output(r#"{"type":"json_object"}"#), OutputFormat::Json);
@@ -130,37 +151,63 @@ fn every_form_of_response_format_is_read() {
 
 #[test]
 fn settings_are_read_under_every_alias() {
-    assert_eq!(field("max_tokens", "5").request.max_tokens, Some(5));
     assert_eq!(
-        field("max_completion_tokens", "5.0").request.max_tokens,
+        field("max_tokens", "5").request.prompt().max_tokens,
         Some(5)
     );
-    assert_eq!(field("stop", r#""a""#).request.stop, ["a"]);
-    assert_eq!(field("stop", r#"["a","b"]"#).request.stop, ["a", "b"]);
     assert_eq!(
-        field("reasoning_effort", r#""xhigh""#).request.effort,
+        field("max_completion_tokens", "5.0")
+            .request
+            .prompt()
+            .max_tokens,
+        Some(5)
+    );
+    assert_eq!(field("stop", r#""a""#).request.prompt().stop, ["a"]);
+    assert_eq!(
+        field("stop", r#"["a","b"]"#).request.prompt().stop,
+        ["a", "b"]
+    );
+    assert_eq!(
+        field("reasoning_effort", r#""xhigh""#)
+            .request
+            .prompt()
+            .effort,
         Some(Effort::XHigh)
     );
     assert_eq!(
-        field("reasoning", r#"{"effort":"low"}"#).request.effort,
+        field("reasoning", r#"{"effort":"low"}"#)
+            .request
+            .prompt()
+            .effort,
         Some(Effort::Low)
     );
     assert_eq!(
         field("reasoning", r#"{"max_tokens":9}"#)
             .request
+            .prompt()
             .reasoning_budget,
         Some(9)
     );
-    assert_eq!(field("user", r#""u""#).request.user.as_deref(), Some("u"));
     assert_eq!(
-        field("safety_identifier", r#""u""#).request.user.as_deref(),
+        field("user", r#""u""#).request.prompt().user.as_deref(),
+        Some("u")
+    );
+    assert_eq!(
+        field("safety_identifier", r#""u""#)
+            .request
+            .prompt()
+            .user
+            .as_deref(),
         Some("u")
     );
     assert!(field("stream_options", r#"{"include_usage":true}"#).stream_usage);
     assert!(field("stream", "true").stream);
     let unknown = field("reasoning_effort", r#""heroic""#);
-    assert_eq!(unknown.request.effort, None);
-    assert!(unknown.request.native.is_some(), "an unknown value is kept");
+    assert_eq!(unknown.request.prompt().effort, None);
+    assert!(
+        unknown.request.prompt().native.is_some(),
+        "an unknown value is kept"
+    );
 }
 
 #[test]

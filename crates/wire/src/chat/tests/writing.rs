@@ -173,7 +173,7 @@ fn reasoning_is_written_under_the_key_it_was_read_from() {
         r#"{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"x"}]}"#,
     ] {
         let incoming = read(&format!(r#"{{"messages":[{history}]}}"#));
-        let fresh = Request::from(incoming.request.messages.clone());
+        let fresh = Request::from(incoming.request.prompt().messages.clone());
         let (body, losses) = write(&fresh);
         assert_eq!(body, format!(r#"{{"model":"m","messages":[{history}]}}"#));
         assert!(losses.is_empty());

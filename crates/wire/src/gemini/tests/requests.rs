@@ -11,7 +11,7 @@ fn config(fields: &str) -> Request {
 }
 
 fn native<'r>(request: &'r Request, name: &str) -> Option<&'r str> {
-    let native = request.native.as_deref()?;
+    let native = request.prompt().native.as_deref()?;
     native.get(name).map(|value| value.as_str())
 }
 
@@ -26,7 +26,7 @@ fn each_content_is_read_with_its_role() {
            {"role":"function","parts":[],"turn":1},
            {"role":"critic","parts":null}"#,
     );
-    let roles: Vec<_> = request.messages.iter().map(|m| m.role).collect();
+    let roles: Vec<_> = request.prompt().messages.iter().map(|m| m.role).collect();
     assert_eq!(
         roles,
         [
@@ -40,10 +40,10 @@ fn each_content_is_read_with_its_role() {
         ]
     );
     let native = |n: usize, name: &str| {
-        let native = request.messages[n].native.as_ref()?;
+        let native = request.prompt().messages[n].native.as_ref()?;
         native.get(name).map(|value| value.as_str())
     };
-    assert_eq!(request.messages[0].native, None);
+    assert_eq!(request.prompt().messages[0].native, None);
     assert_eq!(native(5, "role"), Some("\"function\""));
     assert_eq!(native(5, "turn"), Some("1"));
     assert_eq!(native(6, "role"), Some("\"critic\""));
@@ -53,8 +53,8 @@ fn each_content_is_read_with_its_role() {
 fn model_and_stream_are_not_read_from_the_body() {
     let incoming = read(r#"{"contents":{"parts":{"text":"hi"}},"system_instruction":"be terse"}"#);
     assert_eq!((incoming.model, incoming.stream), (None, false));
-    assert_eq!(incoming.request.messages, [Message::user("hi")]);
-    assert_eq!(incoming.request.system_text(), "be terse");
+    assert_eq!(incoming.request.prompt().messages, [Message::user("hi")]);
+    assert_eq!(incoming.request.prompt().system_text(), "be terse");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn every_kind_of_part_is_read() {
             {"file_data":{"mime_type":"image/webp","file_uri":"https://x.example/a.png"}},
             {"text":""}, {}, {"text":null}]}"#,
     );
-    let parts = &request.messages[0].parts;
+    let parts = &request.prompt().messages[0].parts;
     let native = |n: usize, name: &str| parts[n].native()?.get(name).map(|v| v.as_str());
     assert!(matches!(&parts[0], Part::Text(t) if t.text == "t"));
     assert_eq!(native(0, "thoughtSignature"), Some("\"c2ln\""));
@@ -140,11 +140,11 @@ fn unmodelled_parts_are_kept_as_opaque_json() {
     ];
     for (part, kind) in rows {
         let request = contents(&format!(r#"{{"role":"model","parts":[{part}]}}"#));
-        let Part::Opaque(block) = &request.messages[0].parts[0] else {
+        let Part::Opaque(block) = &request.prompt().messages[0].parts[0] else {
             panic!("{part} is not opaque");
         };
         assert_eq!((block.kind.as_str(), block.raw.as_str()), (kind, part));
-        let (body, losses) = write(&Request::from(request.messages.clone()));
+        let (body, losses) = write(&Request::from(request.prompt().messages.clone()));
         assert!(body.contains(part), "{body}");
         assert!(losses.is_empty());
     }
@@ -171,6 +171,7 @@ fn calls_get_ids_and_results_are_matched_with_their_call() {
         result("a", ""),
     ));
     let ids: Vec<_> = request
+        .prompt()
         .messages
         .iter()
         .flat_map(Message::tool_calls)
@@ -186,6 +187,7 @@ fn calls_get_ids_and_results_are_matched_with_their_call() {
         ]
     );
     let matched: Vec<_> = request
+        .prompt()
         .messages
         .iter()
         .flat_map(Message::tool_results)
@@ -228,11 +230,11 @@ fn every_form_of_function_response_is_read() {
             r#"{{"parts":[{{"functionResponse":{{"id":"c","name":"t","response":{response},
                 "parts":[{{"inlineData":{{"mimeType":"image/png","data":"AQ=="}}}}]}}}}]}}"#
         ));
-        let result = request.messages[0].tool_results().next().unwrap();
+        let result = request.prompt().messages[0].tool_results().next().unwrap();
         let read: Vec<_> = result.parts.iter().filter_map(Part::as_text).collect();
         assert_eq!((read, result.is_error), (texts, failed), "{response}");
         assert!(matches!(result.parts.last(), Some(Part::Image(_))));
-        let (body, losses) = write(&Request::from(request.messages.clone()));
+        let (body, losses) = write(&Request::from(request.prompt().messages.clone()));
         assert!(
             body.contains(&format!(r#""response":{response}"#)),
             "{body}"
@@ -251,6 +253,7 @@ fn every_form_of_tool_is_read() {
     )
     .request;
     let schemas: Vec<_> = request
+        .prompt()
         .tools
         .iter()
         .map(|t| (t.name.as_str(), t.parameters.as_ref().unwrap().as_str()))
@@ -259,9 +262,14 @@ fn every_form_of_tool_is_read() {
         schemas,
         [("a", r#"{"b": 1}"#), ("b", r#"{"type":"object"}"#)]
     );
-    let behaviour = request.tools[0].native.as_ref().unwrap().get("behavior");
+    let behaviour = request.prompt().tools[0]
+        .native
+        .as_ref()
+        .unwrap()
+        .get("behavior");
     assert_eq!(behaviour.unwrap().as_str(), "\"BLOCKING\"");
     let hosted: Vec<_> = request
+        .prompt()
         .hosted_tools
         .iter()
         .map(|t| (t.kind.as_str(), t.raw.as_str()))
@@ -304,7 +312,7 @@ fn openapi_schemas_are_read_as_json_schema() {
     ];
     for (googles, expected) in rows {
         let request = config(&format!(r#""responseSchema":{googles}"#));
-        let OutputFormat::Schema(schema) = &request.output else {
+        let OutputFormat::Schema(schema) = &request.prompt().output else {
             panic!("no schema");
         };
         assert_eq!(schema.schema.as_str(), expected);
@@ -337,12 +345,21 @@ fn every_form_of_tool_choice_is_read() {
             r#"{{"contents":[],"tools":[{{"functionDeclarations":[{{"name":"a"}}]}}],"toolConfig":{{"functionCallingConfig":{value}}}}}"#
         ))
         .request;
-        assert_eq!(request.tool_choice, expected, "{value}");
+        assert_eq!(request.prompt().tool_choice, expected, "{value}");
         let native = native(&request, "toolConfig.functionCallingConfig");
         assert_eq!(native, kept.then_some(value), "{value}");
-        let (body, _) = write(&Request::from(majordomo_llm::Prompt::clone(&request)));
-        assert_eq!(read(&body).request.tool_choice, request.tool_choice);
-        assert_eq!(read(&body).request.native, request.native, "{value}");
+        let (body, _) = write(&Request::from(majordomo_llm::Prompt::clone(
+            request.prompt(),
+        )));
+        assert_eq!(
+            read(&body).request.prompt().tool_choice,
+            request.prompt().tool_choice
+        );
+        assert_eq!(
+            read(&body).request.prompt().native,
+            request.prompt().native,
+            "{value}"
+        );
     }
 }
 
@@ -358,23 +375,29 @@ fn every_setting_is_read_in_both_spellings() {
            "frequency_penalty":-1,"seed":3,"stop_sequences":["x"],"response_logprobs":true,
            "response_modalities":["TEXT"],"candidate_count":1"#,
     );
-    assert_eq!(*camel, *snake);
-    assert_eq!((camel.max_tokens, camel.top_k), (Some(9), Some(40)));
-    assert_eq!((camel.temperature, camel.top_p), (Some(0.5), Some(0.9)));
+    assert_eq!(*camel.prompt(), *snake.prompt());
     assert_eq!(
-        (camel.seed, camel.stop.as_slice()),
+        (camel.prompt().max_tokens, camel.prompt().top_k),
+        (Some(9), Some(40))
+    );
+    assert_eq!(
+        (camel.prompt().temperature, camel.prompt().top_p),
+        (Some(0.5), Some(0.9))
+    );
+    assert_eq!(
+        (camel.prompt().seed, camel.prompt().stop.as_slice()),
         (Some(3), &["x".to_owned()][..])
     );
     assert_eq!(
         native(&camel, "generationConfig.responseLogprobs"),
         Some("true")
     );
-    assert_eq!(camel.native.as_ref().unwrap().fields().count(), 1);
+    assert_eq!(camel.prompt().native.as_ref().unwrap().fields().count(), 1);
 }
 
 #[test]
 fn every_output_format_is_read() {
-    let output = |fields: &str| config(fields).output.clone();
+    let output = |fields: &str| config(fields).prompt().output.clone();
     assert_eq!(output(""), OutputFormat::Text);
     assert_eq!(
         output(r#""responseMimeType":"text/plain""#),
@@ -395,7 +418,7 @@ fn every_output_format_is_read() {
     }
     let enum_output =
         config(r#""responseMimeType":"text/x.enum","responseSchema":{"type":"STRING"}"#);
-    assert_eq!(enum_output.output, OutputFormat::Text);
+    assert_eq!(enum_output.prompt().output, OutputFormat::Text);
     assert_eq!(
         native(&enum_output, "generationConfig.responseSchema"),
         Some(r#"{"type":"STRING"}"#)
@@ -419,7 +442,7 @@ fn thinking_is_read_as_effort_or_budget() {
     for (fields, effort, budget) in rows {
         let request = config(&format!(r#""thinkingConfig":{{{fields}}}"#));
         assert_eq!(
-            (request.effort, request.reasoning_budget),
+            (request.prompt().effort, request.prompt().reasoning_budget),
             (effort, budget),
             "{fields}"
         );

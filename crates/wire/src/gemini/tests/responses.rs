@@ -376,7 +376,7 @@ fn tokens_are_counted_for_contents_and_for_complete_requests() {
     let nested = r#"{ "generateContentRequest": {"model":"models/x", "contents":[{"parts":[{"text":"hi"}]}], "systemInstruction":{"parts":[{"text":"s"}]}} }"#;
     let (incoming, written) = count(nested, "y");
     assert_eq!(incoming.model.as_deref(), Some("x"));
-    assert_eq!(incoming.request.system_text(), "s");
+    assert_eq!(incoming.request.prompt().system_text(), "s");
     assert_eq!(written, nested.replace("models/x", "models/y"));
 
     let write = |request: &Request| {

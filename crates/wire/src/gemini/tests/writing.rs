@@ -110,7 +110,7 @@ fn a_signature_stays_on_its_part() {
         r#"{"functionCall":{"id":"y","name":"t","args":{}}},"#,
         r#"{"text":"e","thought":true,"thoughtSignature":"e=="}]}"#
     );
-    let (body, losses) = write(&Request::from(contents(turn).messages.clone()));
+    let (body, losses) = write(&Request::from(contents(turn).prompt().messages.clone()));
     assert_eq!(body, format!(r#"{{"contents":[{turn}]}}"#));
     assert!(losses.is_empty());
 }
@@ -124,7 +124,7 @@ fn the_placeholder_signature_is_dropped_when_read() {
         let request = contents(&format!(
             r#"{{"role":"model","parts":[{{"functionCall":{{"name":"t"}},"thoughtSignature":"{signature}"}}]}}"#
         ));
-        assert_eq!(request.messages[0].parts[0].native(), None);
+        assert_eq!(request.prompt().messages[0].parts[0].native(), None);
     }
 }
 

@@ -10,7 +10,12 @@ fn field(name: &str, value: &str) -> Incoming {
 }
 
 fn native(incoming: &Incoming) -> Vec<(String, String)> {
-    let fields = incoming.request.native.iter().flat_map(|n| n.fields());
+    let fields = incoming
+        .request
+        .prompt()
+        .native
+        .iter()
+        .flat_map(|n| n.fields());
     fields
         .map(|(name, value)| (name.to_owned(), value.as_str().to_owned()))
         .collect()
@@ -28,7 +33,13 @@ fn messages_are_read_one_to_one_with_their_roles() {
             {"role":"system","content":[{"type":"text","text":"f"},{"type":"tool_addition","tool":{}}]},
             {"role":"critic","content":""}]}"#,
     );
-    let roles: Vec<_> = incoming.request.messages.iter().map(|m| m.role).collect();
+    let roles: Vec<_> = incoming
+        .request
+        .prompt()
+        .messages
+        .iter()
+        .map(|m| m.role)
+        .collect();
     assert_eq!(
         roles,
         [
@@ -42,10 +53,13 @@ fn messages_are_read_one_to_one_with_their_roles() {
         ],
         "a message of nothing but results is the tools'"
     );
-    let call = incoming.request.messages[2].tool_calls().next().unwrap();
+    let call = incoming.request.prompt().messages[2]
+        .tool_calls()
+        .next()
+        .unwrap();
     assert_eq!(call.arguments, r#"{"k": 1}"#);
     assert!(call.native.as_ref().unwrap().get("caller").is_some());
-    let messages = &incoming.request.messages;
+    let messages = &incoming.request.prompt().messages;
     assert!(messages[1].native.as_ref().unwrap().get("x").is_some());
     assert!(matches!(&messages[5].parts[1], Part::Opaque(b) if b.kind == "tool_addition"));
     let role = messages[6].native.as_ref().unwrap().get("role").unwrap();
@@ -70,7 +84,7 @@ fn every_kind_of_content_is_read() {
             {"type":"text"},
             {"depth":3}]}]}"#,
     );
-    let parts = &incoming.request.messages[0].parts;
+    let parts = &incoming.request.prompt().messages[0].parts;
     assert!(matches!(&parts[0], Part::Text(t) if t.text == "bare"));
     let cached = parts[1].native().unwrap();
     assert!(cached.get("cache_control").is_some() && cached.get("citations").is_none());
@@ -104,7 +118,7 @@ fn thinking_keeps_its_signature_or_data() {
             {"type":"thinking","thinking":"unsigned"},
             {"type":"redacted_thinking","data":"d"}]}]}"#,
     );
-    let parts = &incoming.request.messages[0].parts;
+    let parts = &incoming.request.prompt().messages[0].parts;
     let rows = [
         ("hm", "signature", "\"s1\""),
         ("", "signature", "\"s2\""),
@@ -128,7 +142,9 @@ fn tool_results_are_read_in_every_form_and_key_order() {
             {"type":"tool_result","tool_use_id":"c","content":null,"is_error":false,"cache_control":{"type":"ephemeral"}},
             {"type":"tool_result","tool_use_id":"xid_f_2ex_3a0","content":[{"type":"search_result","content":[]}]}]}]}"#,
     );
-    let results: Vec<_> = incoming.request.messages[0].tool_results().collect();
+    let results: Vec<_> = incoming.request.prompt().messages[0]
+        .tool_results()
+        .collect();
     assert_eq!(
         (results[0].text().as_str(), results[0].is_error),
         ("text", true)
@@ -152,7 +168,7 @@ fn tool_results_are_read_in_every_form_and_key_order() {
 
 #[test]
 fn system_is_a_string_or_blocks() {
-    let system = |value: &str| field("system", value).request.system.clone();
+    let system = |value: &str| field("system", value).request.prompt().system.clone();
     assert_eq!(system(r#""a""#)[0].text, "a");
     assert!(system(r#""""#).is_empty() && system("null").is_empty());
     let blocks = system(
@@ -189,9 +205,13 @@ fn every_form_of_tool_choice_is_read() {
     ];
     for (value, choice, parallel) in rows {
         let incoming = field("tool_choice", value);
-        assert_eq!(incoming.request.tool_choice, choice, "{value}");
-        assert_eq!(incoming.request.parallel_tool_calls, parallel, "{value}");
-        assert_eq!(incoming.request.native, None, "{value}");
+        assert_eq!(incoming.request.prompt().tool_choice, choice, "{value}");
+        assert_eq!(
+            incoming.request.prompt().parallel_tool_calls,
+            parallel,
+            "{value}"
+        );
+        assert_eq!(incoming.request.prompt().native, None, "{value}");
     }
     let unknown = field("tool_choice", r#"{"type":"some","names":["t"]}"#);
     assert_eq!(native(&unknown)[0].0, "tool_choice");
@@ -258,8 +278,12 @@ fn thinking_and_effort_are_read_together() {
     ];
     for (fields, effort, budget, kept) in rows {
         let incoming = read(&format!(r#"{{"messages":[],{fields}}}"#));
-        assert_eq!(incoming.request.effort, effort, "{fields}");
-        assert_eq!(incoming.request.reasoning_budget, budget, "{fields}");
+        assert_eq!(incoming.request.prompt().effort, effort, "{fields}");
+        assert_eq!(
+            incoming.request.prompt().reasoning_budget,
+            budget,
+            "{fields}"
+        );
         let names: Vec<_> = native(&incoming)
             .into_iter()
             .map(|(name, _)| name)
@@ -281,29 +305,35 @@ fn settings_are_read_and_unknown_ones_are_kept() {
         ),
     ] {
         let incoming = field(name, value);
-        let OutputFormat::Schema(schema) = &incoming.request.output else {
+        let OutputFormat::Schema(schema) = &incoming.request.prompt().output else {
             panic!("no schema in {name}");
         };
         assert_eq!(schema.schema.as_str(), r#"{"a": 1}"#);
     }
     assert_eq!(
-        field("stop_sequences", r#"["a","b"]"#).request.stop,
+        field("stop_sequences", r#"["a","b"]"#)
+            .request
+            .prompt()
+            .stop,
         ["a", "b"]
     );
-    assert_eq!(field("top_k", "5").request.top_k, Some(5));
-    assert_eq!(field("top_k", "-1").request.top_k, None);
-    assert_eq!(field("temperature", "1").request.temperature, Some(1.0));
+    assert_eq!(field("top_k", "5").request.prompt().top_k, Some(5));
+    assert_eq!(field("top_k", "-1").request.prompt().top_k, None);
+    assert_eq!(
+        field("temperature", "1").request.prompt().temperature,
+        Some(1.0)
+    );
     let metadata = field("metadata", r#"{"user_id":"u","x":1}"#);
-    assert_eq!(metadata.request.user.as_deref(), Some("u"));
+    assert_eq!(metadata.request.prompt().user.as_deref(), Some("u"));
     assert_eq!(native(&metadata), [("metadata.x".into(), "1".into())]);
     let cached = field("cache_control", r#"{"type":"ephemeral","ttl":"1h"}"#);
-    assert!(cached.request.prompt_cache);
+    assert!(cached.request.prompt().prompt_cache);
     assert_eq!(
         native(&cached),
         [("cache_control.ttl".into(), "\"1h\"".into())]
     );
     let other = field("cache_control", r#"{"type":"eternal"}"#);
-    assert!(!other.request.prompt_cache && native(&other)[0].0 == "cache_control");
+    assert!(!other.request.prompt().prompt_cache && native(&other)[0].0 == "cache_control");
     assert!(field("stream", "true").stream && !field("stream", "null").stream);
     assert_eq!(native(&field("speed", "\"fast\""))[0].0, "speed");
 }
@@ -316,7 +346,7 @@ fn hosted_tools_are_kept_verbatim() {
             {"type":"custom","name":"b","input_schema":{"type":"object","properties":{}}},
             {"type":"web_search_20250305","name":"web_search","max_uses":3}]}"#,
     );
-    let [a, b] = &incoming.request.tools[..] else {
+    let [a, b] = &incoming.request.prompt().tools[..] else {
         panic!("two tools");
     };
     assert_eq!(
@@ -325,7 +355,10 @@ fn hosted_tools_are_kept_verbatim() {
     );
     assert!(a.native.as_ref().unwrap().get("defer_loading").is_some());
     assert_eq!(b.parameters, None, "a tool that takes nothing");
-    assert_eq!(incoming.request.hosted_tools[0].kind, "web_search_20250305");
+    assert_eq!(
+        incoming.request.prompt().hosted_tools[0].kind,
+        "web_search_20250305"
+    );
 }
 
 #[test]

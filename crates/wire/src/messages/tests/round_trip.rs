@@ -11,7 +11,7 @@ fn requests_round_trip() {
     for (name, prompt, expected) in prompts() {
         let (body, losses) = write(&Request::from(prompt.clone()));
         assert_eq!(losses, expected, "{name}");
-        let again = Prompt::clone(&read(&body).request);
+        let again = Prompt::clone(read(&body).request.prompt());
         match expected {
             [] => assert_eq!(again, prompt, "{name}: {body}"),
             _ => assert_ne!(again, prompt, "{name}: a loss that is none"),
@@ -24,7 +24,7 @@ fn a_reverted_edit_changes_no_byte() {
     for (name, prompt, _) in prompts() {
         let (body, _) = write(&Request::from(prompt));
         let mut request = read(&body).request;
-        let user = request.user.clone();
+        let user = request.prompt().user.clone();
         request.edit().user = user;
         assert!(request.untouched(&MESSAGES).is_none());
         assert_eq!(write(&request), (body, vec![]), "{name}");

@@ -51,7 +51,10 @@ fn a_plain_request_has_the_basic_form() {
 fn max_tokens_is_always_written() {
     let limit = |request: &Request, to: &Outgoing<'_>| {
         let body = Messages.write_request(request, to).body;
-        read(std::str::from_utf8(&body).unwrap()).request.max_tokens
+        read(std::str::from_utf8(&body).unwrap())
+            .request
+            .prompt()
+            .max_tokens
     };
     let mut request = Request::user("hi");
     let small = Outgoing {

@@ -13,14 +13,14 @@ fn generate_body() -> String {
 fn a_generate_request_is_read_as_one_message() {
     let incoming = read(&generate_body());
     let request = &incoming.request;
-    assert_eq!(request.system_text(), "terse");
-    assert_eq!(request.messages.len(), 1);
-    assert_eq!(request.messages[0].text(), "what?");
-    assert_eq!(request.image_count(), 1);
-    assert_eq!(request.seed, Some(1));
-    let native = request.native.as_ref().unwrap();
+    assert_eq!(request.prompt().system_text(), "terse");
+    assert_eq!(request.prompt().messages.len(), 1);
+    assert_eq!(request.prompt().messages[0].text(), "what?");
+    assert_eq!(request.prompt().image_count(), 1);
+    assert_eq!(request.prompt().seed, Some(1));
+    let native = request.prompt().native.as_ref().unwrap();
     assert!(native.get("suffix").is_some() && native.get("raw").is_some());
-    assert_eq!(endpoint(request), OllamaEndpoint::Generate);
+    assert_eq!(endpoint(request.prompt()), OllamaEndpoint::Generate);
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn an_empty_generate_request_only_loads_the_model() {
         r#"{"model":"m"}"#,
     ] {
         let incoming = read(body);
-        assert_eq!(*incoming.request, Prompt::default(), "{body}");
+        assert_eq!(*incoming.request.prompt(), Prompt::default(), "{body}");
     }
 }
 
@@ -48,10 +48,10 @@ fn a_generate_request_is_written_as_one_whether_copied_spliced_or_built() {
         .replace(r#"{"seed":1}"#, r#"{"seed":1,"temperature":0.5}"#);
     assert_eq!(write(&edited), (expected, vec![]));
 
-    let built = Request::from(Prompt::clone(&request));
+    let built = Request::from(Prompt::clone(request.prompt()));
     let (body, losses) = write(&built);
     assert!(losses.is_empty());
-    assert_eq!(*read(&body).request, *request);
+    assert_eq!(*read(&body).request.prompt(), *request.prompt());
     assert!(body.contains(r#""prompt":"what?""#), "{body}");
 }
 
@@ -59,7 +59,7 @@ fn a_generate_request_is_written_as_one_whether_copied_spliced_or_built() {
 fn a_generate_request_with_a_second_message_becomes_a_chat() {
     let mut request = read(&generate_body()).request;
     request.edit().messages.push(Message::assistant("that"));
-    assert_eq!(endpoint(&request), OllamaEndpoint::Chat);
+    assert_eq!(endpoint(request.prompt()), OllamaEndpoint::Chat);
     let (body, losses) = write(&request);
     assert_eq!(
         body,
@@ -73,11 +73,12 @@ fn a_generate_request_with_a_second_message_becomes_a_chat() {
 #[test]
 fn a_chat_with_a_stray_prompt_stays_a_chat() {
     let incoming = read(r#"{"prompt":"p","messages":[{"role":"user","content":"a"}]}"#);
-    assert_eq!(incoming.request.messages.len(), 1);
-    assert_eq!(endpoint(&incoming.request), OllamaEndpoint::Chat);
+    assert_eq!(incoming.request.prompt().messages.len(), 1);
+    assert_eq!(endpoint(incoming.request.prompt()), OllamaEndpoint::Chat);
     assert!(
         incoming
             .request
+            .prompt()
             .native
             .as_ref()
             .unwrap()
@@ -125,5 +126,5 @@ fn generate_streams_have_no_message_object() {
 
 #[test]
 fn a_request_from_another_dialect_is_a_chat() {
-    assert_eq!(endpoint(&Request::user("hi")), OllamaEndpoint::Chat);
+    assert_eq!(endpoint(Request::user("hi").prompt()), OllamaEndpoint::Chat);
 }

@@ -31,7 +31,7 @@ fn each_message_is_read_with_its_role() {
             {"role":"tool","content":"d","tool_name":"t","tool_call_id":"c1"},
             {"role":"critic","content":null}]}"#,
     );
-    let messages = &incoming.request.messages;
+    let messages = &incoming.request.prompt().messages;
     let roles: Vec<_> = messages.iter().map(|m| m.role).collect();
     assert_eq!(
         roles,
@@ -62,7 +62,7 @@ fn image_types_are_sniffed_for_every_role() {
             {{"role":"tool","content":"","images":["{PNG_TEXT}"]}},
             {{"role":"user","content":"hear","images":["UklGRgAAAABXQVZF","no base64"]}}]}}"#
     ));
-    let messages = &incoming.request.messages;
+    let messages = &incoming.request.prompt().messages;
     let is_png = |part: &Part| matches!(part, Part::Image(i) if i.media_type == "image/png" && i.data == PNG);
     assert!(messages[0].parts[1..].iter().all(is_png));
     let result = messages[1].tool_results().next().unwrap();
@@ -84,7 +84,7 @@ fn calls_get_ids_and_results_are_matched_with_their_call() {
             {"role":"tool","content":"B","tool_call_id":"call_1"},
             {"role":"tool","content":"A"}]}"#,
     );
-    let messages = &incoming.request.messages;
+    let messages = &incoming.request.prompt().messages;
     let ids: Vec<_> = messages[0].tool_calls().map(|c| c.id.as_str()).collect();
     assert_eq!(ids, ["call_0", "call_1", "call_2"]);
     let results: Vec<_> = messages[1..]
@@ -97,7 +97,7 @@ fn calls_get_ids_and_results_are_matched_with_their_call() {
 
 #[test]
 fn every_form_of_format_is_read() {
-    let output = |value: &str| field("format", value).request.output.clone();
+    let output = |value: &str| field("format", value).request.prompt().output.clone();
     for nothing in ["null", "\"\""] {
         assert_eq!(output(nothing), OutputFormat::Text);
     }
@@ -106,7 +106,15 @@ fn every_form_of_format_is_read() {
         matches!(output(r#"{"type": "object"}"#), OutputFormat::Schema(s) if s.schema.as_str() == r#"{"type": "object"}"#)
     );
     let unknown = field("format", "\"yaml\"").request;
-    assert!(unknown.native.as_ref().unwrap().get("format").is_some());
+    assert!(
+        unknown
+            .prompt()
+            .native
+            .as_ref()
+            .unwrap()
+            .get("format")
+            .is_some()
+    );
 }
 
 #[test]
@@ -121,36 +129,46 @@ fn every_form_of_think_is_read() {
         ("\"heroic\"", None),
     ];
     for (value, expected) in rows {
-        assert_eq!(field("think", value).request.effort, expected, "{value}");
+        assert_eq!(
+            field("think", value).request.prompt().effort,
+            expected,
+            "{value}"
+        );
     }
     let unknown = field("think", "\"heroic\"").request;
-    assert!(unknown.native.is_some(), "an unknown value is kept");
+    assert!(
+        unknown.prompt().native.is_some(),
+        "an unknown value is kept"
+    );
 }
 
 #[test]
 fn options_are_read_and_unknown_ones_are_kept() {
-    assert_eq!(option("num_predict", "5").max_tokens, Some(5));
-    assert_eq!(option("temperature", "0.5").temperature, Some(0.5));
-    assert_eq!(option("top_p", "0.5").top_p, Some(0.5));
-    assert_eq!(option("top_k", "40").top_k, Some(40));
-    assert_eq!(option("seed", "-1").seed, Some(-1));
-    assert_eq!(option("presence_penalty", "1").presence_penalty, Some(1.0));
+    assert_eq!(option("num_predict", "5").prompt().max_tokens, Some(5));
+    assert_eq!(option("temperature", "0.5").prompt().temperature, Some(0.5));
+    assert_eq!(option("top_p", "0.5").prompt().top_p, Some(0.5));
+    assert_eq!(option("top_k", "40").prompt().top_k, Some(40));
+    assert_eq!(option("seed", "-1").prompt().seed, Some(-1));
     assert_eq!(
-        option("frequency_penalty", "1").frequency_penalty,
+        option("presence_penalty", "1").prompt().presence_penalty,
         Some(1.0)
     );
-    assert_eq!(option("stop", r#"["a","b"]"#).stop, ["a", "b"]);
-    assert_eq!(option("stop", r#""a""#).stop, ["a"]);
+    assert_eq!(
+        option("frequency_penalty", "1").prompt().frequency_penalty,
+        Some(1.0)
+    );
+    assert_eq!(option("stop", r#"["a","b"]"#).prompt().stop, ["a", "b"]);
+    assert_eq!(option("stop", r#""a""#).prompt().stop, ["a"]);
     for (name, value) in [
         ("num_ctx", "8192"),
         ("mirostat", "1"),
         ("num_predict", "-1"),
     ] {
         let request = option(name, value);
-        let native = request.native.as_ref().unwrap();
+        let native = request.prompt().native.as_ref().unwrap();
         let kept = native.get(&format!("options.{name}")).unwrap();
         assert_eq!(kept.as_str(), value);
-        assert_eq!(request.max_tokens, None);
+        assert_eq!(request.prompt().max_tokens, None);
     }
 }
 
@@ -159,7 +177,7 @@ fn default_values_are_read_as_unset() {
     let incoming = read(
         r#"{"model":"x","messages":[],"tools":[],"format":"","options":{},"keep_alive":null,"think":null}"#,
     );
-    assert_eq!(*incoming.request, majordomo_llm::Prompt::default());
+    assert_eq!(*incoming.request.prompt(), majordomo_llm::Prompt::default());
 }
 
 #[test]

@@ -231,7 +231,7 @@ fn content_of_another_dialect_is_reported_as_a_loss() {
 #[test]
 fn reasoning_from_this_dialect_is_written_back() {
     let source = r#"{"model":"m","messages":[{"role":"assistant","content":"x","thinking":"hm"}],"stream":false}"#;
-    let fresh = Request::from(read(source).request.messages.clone());
+    let fresh = Request::from(read(source).request.prompt().messages.clone());
     assert_eq!(write(&fresh), (source.to_owned(), vec![]));
 }
 

@@ -10,7 +10,7 @@ fn field(name: &str, value: &str) -> Incoming {
 }
 
 fn native_of(incoming: &Incoming, name: &str) -> Option<String> {
-    let native = incoming.request.native.as_ref()?;
+    let native = incoming.request.prompt().native.as_ref()?;
     native.get(name).map(|value| value.as_str().to_owned())
 }
 
@@ -19,10 +19,10 @@ fn a_string_input_is_a_user_message_and_instructions_are_system() {
     let incoming = read(r#"{"model":"x","instructions":"be terse","input":"hi","stream":true}"#);
     assert_eq!(incoming.model.as_deref(), Some("x"));
     assert!(incoming.stream && incoming.stream_usage);
-    assert_eq!(incoming.request.system[0].text, "be terse");
-    assert_eq!(incoming.request.messages[0].role, Role::User);
-    assert_eq!(incoming.request.messages[0].text(), "hi");
-    assert!(incoming.request.native.is_none());
+    assert_eq!(incoming.request.prompt().system[0].text, "be terse");
+    assert_eq!(incoming.request.prompt().messages[0].role, Role::User);
+    assert_eq!(incoming.request.prompt().messages[0].text(), "hi");
+    assert!(incoming.request.prompt().native.is_none());
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn items_are_read_one_to_one() {
             {"type":"item_reference","id":"z"},
             {"type":"additional_tools","role":"developer","tools":[]}]}"#,
     );
-    let messages = &incoming.request.messages;
+    let messages = &incoming.request.prompt().messages;
     let roles: Vec<_> = messages.iter().map(|m| m.role).collect();
     use Role::{Assistant, System, Tool, User};
     assert_eq!(
@@ -96,8 +96,11 @@ fn every_kind_of_content_is_read_even_in_tool_outputs() {
     let incoming = read(&format!(
         r#"{{"input":[{{"role":"user","content":{list}}},{{"type":"function_call_output","call_id":"c","output":{list}}}]}}"#
     ));
-    let result = incoming.request.messages[1].tool_results().next().unwrap();
-    for parts in [&incoming.request.messages[0].parts, &result.parts] {
+    let result = incoming.request.prompt().messages[1]
+        .tool_results()
+        .next()
+        .unwrap();
+    for parts in [&incoming.request.prompt().messages[0].parts, &result.parts] {
         let mark = parts[0].native().unwrap().get("prompt_cache_breakpoint");
         assert!(mark.is_some());
         assert!(
@@ -133,8 +136,8 @@ fn every_form_of_tool_choice_is_read() {
     ];
     for (value, expected) in rows {
         let incoming = field("tool_choice", value);
-        assert_eq!(incoming.request.tool_choice, expected, "{value}");
-        assert!(incoming.request.native.is_none(), "{value}");
+        assert_eq!(incoming.request.prompt().tool_choice, expected, "{value}");
+        assert!(incoming.request.prompt().native.is_none(), "{value}");
     }
     for value in [
         r#"{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"t"}]}"#,
@@ -151,18 +154,18 @@ fn every_form_of_tool_choice_is_read() {
 fn every_output_format_is_read() {
     let text = |format: &str| field("text", &format!(r#"{{"format":{format}}}"#));
     assert_eq!(
-        text(r#"{"type":"text"}"#).request.output,
+        text(r#"{"type":"text"}"#).request.prompt().output,
         OutputFormat::Text
     );
     assert_eq!(
-        text(r#"{"type":"json_object"}"#).request.output,
+        text(r#"{"type":"json_object"}"#).request.prompt().output,
         OutputFormat::Json
     );
     let schema = text(
         r#"{"type":"json_schema","name":"n","schema":{"b": 1},"strict":true,"description":"d"}"#,
     );
-    let OutputFormat::Schema(read) = &schema.request.output else {
-        panic!("{:?}", schema.request.output);
+    let OutputFormat::Schema(read) = &schema.request.prompt().output else {
+        panic!("{:?}", schema.request.prompt().output);
     };
     assert_eq!(read.schema.as_str(), r#"{"b": 1}"#);
     assert_eq!((read.name.as_deref(), read.strict), (Some("n"), Some(true)));
@@ -183,13 +186,16 @@ fn settings_are_read_and_unmodeled_ones_are_kept() {
             "previous_response_id":"resp_0","include":["reasoning.encrypted_content"],"metadata":{"a":"b"}"#,
     );
     let request = &incoming.request;
-    assert_eq!(request.effort, Some(Effort::XHigh));
-    assert_eq!(request.max_tokens, Some(5));
-    assert_eq!((request.temperature, request.top_p), (Some(0.5), Some(1.0)));
-    assert_eq!(request.cache_key.as_deref(), Some("k"));
-    assert_eq!(request.user.as_deref(), Some("u"));
-    assert_eq!(request.parallel_tool_calls, Some(false));
-    let names: Vec<_> = request.native.as_ref().unwrap().fields().collect();
+    assert_eq!(request.prompt().effort, Some(Effort::XHigh));
+    assert_eq!(request.prompt().max_tokens, Some(5));
+    assert_eq!(
+        (request.prompt().temperature, request.prompt().top_p),
+        (Some(0.5), Some(1.0))
+    );
+    assert_eq!(request.prompt().cache_key.as_deref(), Some("k"));
+    assert_eq!(request.prompt().user.as_deref(), Some("u"));
+    assert_eq!(request.prompt().parallel_tool_calls, Some(false));
+    let names: Vec<_> = request.prompt().native.as_ref().unwrap().fields().collect();
     let names: Vec<_> = names.iter().map(|(name, _)| *name).collect();
     assert_eq!(
         names,
@@ -207,9 +213,12 @@ fn settings_are_read_and_unmodeled_ones_are_kept() {
 
 #[test]
 fn user_is_read_if_safety_identifier_is_absent() {
-    assert_eq!(field("user", "\"a\"").request.user.as_deref(), Some("a"));
+    assert_eq!(
+        field("user", "\"a\"").request.prompt().user.as_deref(),
+        Some("a")
+    );
     let both = field("user", r#""a","safety_identifier":"b""#);
-    assert_eq!(both.request.user.as_deref(), Some("b"));
+    assert_eq!(both.request.prompt().user.as_deref(), Some("b"));
     assert!(native_of(&both, "user").is_some());
 }
 
@@ -223,21 +232,30 @@ fn functions_are_tools_and_all_others_are_kept_verbatim() {
             {"type":"web_search"}]}"#,
     );
     let request = &incoming.request;
-    assert_eq!(request.tools.len(), 2);
+    assert_eq!(request.prompt().tools.len(), 2);
     assert_eq!(
-        request.tools[0].parameters.as_ref().unwrap().as_str(),
+        request.prompt().tools[0]
+            .parameters
+            .as_ref()
+            .unwrap()
+            .as_str(),
         r#"{"a":1}"#
     );
     assert!(
-        request.tools[0]
+        request.prompt().tools[0]
             .native
             .as_ref()
             .unwrap()
             .get("defer_loading")
             .is_some()
     );
-    assert!(request.tools[1].parameters.is_none());
-    let kinds: Vec<_> = request.hosted_tools.iter().map(|t| &*t.kind).collect();
+    assert!(request.prompt().tools[1].parameters.is_none());
+    let kinds: Vec<_> = request
+        .prompt()
+        .hosted_tools
+        .iter()
+        .map(|t| &*t.kind)
+        .collect();
     assert_eq!(kinds, ["custom", "web_search"]);
 }
 
@@ -281,8 +299,8 @@ proptest! {
     fn arbitrary_items_do_not_panic(kind in "(message|reasoning|function_call|function_call_output|x)", value in r#"("s"|7|null|\[\]|\{\}|\["a"\]|\[\{"type":"input_text"\}\])"#, key in "(role|content|summary|output|call_id|name|arguments|id)") {
         let body = format!(r#"{{"input":[{{"type":"{kind}","{key}":{value}}}]}}"#);
         if let Ok(incoming) = Responses.read_request(Bytes::from(body)) {
-            prop_assert_eq!(incoming.request.messages.len(), 1);
-            let prompt = majordomo_llm::Prompt::clone(&incoming.request);
+            prop_assert_eq!(incoming.request.prompt().messages.len(), 1);
+            let prompt = majordomo_llm::Prompt::clone(incoming.request.prompt());
             write(&prompt.into());
         }
     }

@@ -96,7 +96,7 @@ fn every_item_round_trips() {
         r#"{"type":"message","role":"user","content":[{"type":"input_file","file_id":"f"}]}],"#,
         r#""tools":[{"type":"web_search","x":1}],"text":{"verbosity":"low"},"reasoning":{"summary":"auto"},"store":false}"#
     );
-    let prompt = Prompt::clone(&read(body).request);
+    let prompt = Prompt::clone(read(body).request.prompt());
     let (written, losses) = write(&prompt.into());
     assert_eq!(written, body);
     assert!(losses.is_empty());
@@ -274,7 +274,11 @@ fn messages_can_be_added_to_every_form_of_input() {
         request.edit().messages.push(Message::user("more"));
         let (body, _) = write(&request);
         let again = read(&body);
-        assert_eq!(again.request.messages, request.messages, "{body}");
+        assert_eq!(
+            again.request.prompt().messages,
+            request.prompt().messages,
+            "{body}"
+        );
         assert!(body.contains(r#""store":false"#), "{body}");
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn request(prompt: &Prompt, pair: &Crossing) -> LossResult {
     }
     let actual = read_request(provider, forwarded.body)?;
     let losses = [sent.losses, forwarded.losses].concat();
-    compare::prompts(prompt, &actual, &losses)?;
+    compare::prompts(prompt, actual.prompt(), &losses)?;
     Ok(fields(&losses))
 }
 

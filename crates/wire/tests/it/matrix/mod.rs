@@ -63,8 +63,8 @@ fn streams_convert_between_all_dialects_with_listed_losses_only() {
 #[test]
 fn an_unlisted_loss_is_detected() {
     use majordomo_llm::{Prompt, Request};
-    let expected = Prompt::clone(&Request::user("hi").max_tokens(5));
-    let actual = Prompt::clone(&Request::user("ho"));
+    let expected = Prompt::clone(Request::user("hi").max_tokens(5).prompt());
+    let actual = Prompt::clone(Request::user("ho").prompt());
     let differences = compare::prompts(&expected, &actual, &[]).unwrap_err();
     assert!(differences.contains("text:") && differences.contains("max_tokens:"));
     let listed = [majordomo_wire::Loss {

@@ -5,7 +5,7 @@ use majordomo_llm::{
 };
 
 fn ask(set: impl FnOnce(&mut Prompt)) -> Prompt {
-    let mut prompt = Prompt::clone(&Request::user("hi"));
+    let mut prompt = Prompt::clone(Request::user("hi").prompt());
     set(&mut prompt);
     prompt
 }

@@ -1,0 +1,33 @@
+//! How a request is executed. Nothing of it is sent.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::{Accept, Timer};
+
+/// How a [`Request`](crate::Request) is executed: timeouts and the accept hook.
+///
+/// Set with the request's own methods.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct CallOptions {
+    /// The timeout for all attempts together.
+    pub timeout: Option<Duration>,
+    /// The caller's timers, in the order in which they were set. Usually empty, and then
+    /// free to clone.
+    pub timers: Vec<(Timer, Duration)>,
+    /// The hook that validates responses.
+    pub accept: Option<Arc<dyn Accept>>,
+}
+
+/// The hook has no `Debug` form.
+impl fmt::Debug for CallOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallOptions")
+            .field("timeout", &self.timeout)
+            .field("timers", &self.timers)
+            .field("accept", &self.accept.is_some())
+            .finish()
+    }
+}
