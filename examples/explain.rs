@@ -3,7 +3,8 @@
 //! `cargo run --example explain -- "m5/qwen3:30b,thinking"`
 
 use majordomo::fake::Fake;
-use majordomo::{Capabilities, Registry, SpecError};
+use majordomo::spec::SpecError;
+use majordomo::{Capabilities, Registry};
 
 fn main() -> Result<(), SpecError> {
     let registry = Registry::empty();

@@ -3,7 +3,8 @@
 //! `cargo run --example tiers`
 
 use majordomo::fake::Fake;
-use majordomo::{BoxFuture, Error, Registry, Request, Resolver};
+use majordomo::registry::Resolver;
+use majordomo::{BoxFuture, Error, Registry, Request};
 
 /// Stands in for a database table that operators edit.
 struct Table;

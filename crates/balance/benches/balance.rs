@@ -7,7 +7,8 @@
 use std::time::{Duration, Instant};
 
 use divan::{AllocProfiler, Bencher, black_box};
-use majordomo::{Clock, RuntimeClock, Usage};
+use majordomo::Usage;
+use majordomo::clock::{Clock, RuntimeClock};
 use majordomo_balance::{
     Pick, Pool, PoolConfig, ServiceConfig, ServiceIndex, SessionHints, SessionKey, Tactic,
     Usability,

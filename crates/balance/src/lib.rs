@@ -10,7 +10,7 @@
 //! a model that takes a seat, calls another model and measures it.
 //!
 //! The crate uses `majordomo` only. It starts no task, reads time from the caller or from
-//! `majordomo::Clock`, and takes no lock shared by all requests; randomness is seeded.
+//! `majordomo::clock::Clock`, and takes no lock shared by all requests; randomness is seeded.
 //!
 //! | module | provides | may use |
 //! |---|---|---|
@@ -22,7 +22,7 @@
 //! | `config`, `usability`, `rng` | plain data and randomness | nothing, except the names of tactics |
 //!
 //! ```
-//! use majordomo::{Clock, RuntimeClock};
+//! use majordomo::clock::{Clock, RuntimeClock};
 //! use majordomo_balance::{Pick, Pool, PoolConfig, ServiceConfig, Tactic, Usability};
 //!
 //! let config = PoolConfig {

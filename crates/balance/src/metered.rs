@@ -11,9 +11,11 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use futures_core::Stream;
+use majordomo::clock::Clock;
+use majordomo::llm::{Change, Dialect, RawChunk, RawChunkStream};
 use majordomo::{
-    BoxFuture, Capabilities, Change, Clock, Dialect, Error, ErrorKind, Event, EventStream, Model,
-    RawChunk, RawChunkStream, Request, Response, Result, Usage,
+    BoxFuture, Capabilities, Error, ErrorKind, Event, EventStream, Model, Request, Response,
+    Result, Usage,
 };
 
 use super::{Seat, ServiceStats};

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use majordomo::{HealthStatus, Standing};
+use majordomo::health::{HealthStatus, Standing};
 
 /// Whether a service can take this request now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl From<Standing> for Usability {
 mod tests {
     use std::time::Duration;
 
-    use majordomo::{Clock, ManualClock};
+    use majordomo::clock::{Clock, ManualClock};
 
     use super::*;
 

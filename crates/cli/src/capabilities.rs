@@ -1,6 +1,7 @@
 //! Capabilities of a target, as text.
 
-use majordomo::{ByteCount, Capabilities, ImageLimits};
+use majordomo::Capabilities;
+use majordomo::llm::{ByteCount, ImageLimits};
 
 /// Column headings of [`cells`].
 pub(crate) const HEADINGS: [&str; 4] = ["IMAGES", "TOOLS", "SCHEMAS", "CONTEXT"];
@@ -59,7 +60,7 @@ pub(crate) fn images(limits: &ImageLimits) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use majordomo::{ManyImages, PatchLimit};
+    use majordomo::llm::{ManyImages, PatchLimit};
 
     #[test]
     fn every_limit_is_listed() {

@@ -3,9 +3,8 @@
 use std::io::{self, Write};
 
 use majordomo::agent::TypedOutput;
-use majordomo::{
-    Attempt, AttemptOutcome, Chain, FinishReason, Part, Request, Response, StreamItem, Usage,
-};
+use majordomo::llm::{Attempt, AttemptOutcome};
+use majordomo::{Chain, FinishReason, Part, Request, Response, StreamItem, Usage};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -2,7 +2,9 @@
 
 use std::io;
 
-use majordomo::{Attempt, AttemptOutcome, Class, Error, ErrorKind, SpecError};
+use majordomo::llm::{Attempt, AttemptOutcome};
+use majordomo::spec::SpecError;
+use majordomo::{Class, Error, ErrorKind};
 
 /// The failure of a command.
 #[derive(Debug)]

@@ -1,6 +1,8 @@
 //! `majordomo explain`: the targets of a spec.
 
-use majordomo::{HealthStatus, Registry, TargetName};
+use majordomo::Registry;
+use majordomo::health::HealthStatus;
+use majordomo::spec::TargetName;
 
 use crate::args::ExplainArgs;
 use crate::error::CliError;

@@ -2,8 +2,10 @@
 
 use std::io::Write;
 
+use majordomo::Registry;
+use majordomo::llm::ImageLimits;
 use majordomo::media::{Bounds, Fitted, Plan, Problem, Stop, Terms, fit_image, plan};
-use majordomo::{ImageLimits, Registry, TargetName};
+use majordomo::spec::TargetName;
 
 use crate::args::FitArgs;
 use crate::error::CliError;

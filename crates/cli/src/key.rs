@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use majordomo::ExposeSecret;
+use majordomo::dsn::ExposeSecret;
 use majordomo_gateway::generate_key;
 
 use crate::args::{KeyArgs, KeyCommand};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use majordomo::{Error, ErrorKind, ModelInfo, Provider, Registry, Timer};
+use majordomo::llm::{ModelInfo, Timer};
+use majordomo::{Error, ErrorKind, Provider, Registry};
 use tokio::task::JoinSet;
 
 use crate::error::CliError;

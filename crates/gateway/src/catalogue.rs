@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use majordomo::{ModelInfo, Provider, Registry};
+use majordomo::llm::ModelInfo;
+use majordomo::{Provider, Registry};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout};
 

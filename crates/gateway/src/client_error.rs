@@ -3,7 +3,8 @@
 //! The status depends on why every target failed: agents shorten their conversation
 //! on one, back off on another, and give up on a third. Pure; knows no HTTP.
 
-use majordomo::{Attempt, AttemptOutcome, Class, Error, ErrorKind};
+use majordomo::llm::{Attempt, AttemptOutcome};
+use majordomo::{Class, Error, ErrorKind};
 
 /// Reclassifies an exhausted chain's error so that its status tells the client what to
 /// do.
@@ -69,7 +70,7 @@ fn class(attempt: &Attempt) -> Option<Class> {
 mod tests {
     use std::time::Duration;
 
-    use majordomo::AttemptLog;
+    use majordomo::llm::AttemptLog;
 
     use super::*;
     use crate::fronts::Front;

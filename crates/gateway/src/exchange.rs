@@ -6,7 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use majordomo::{AttemptLog, Chain, Change, Error, Event, Model, Usage};
+use majordomo::llm::{AttemptLog, Change};
+use majordomo::{Chain, Error, Event, Model, Usage};
 #[cfg(feature = "otel")]
 use majordomo::{Request, Response};
 use majordomo_vision::{DescribeCall, Scope};
@@ -331,7 +332,8 @@ impl Drop for Exchange {
 
 #[cfg(test)]
 mod tests {
-    use majordomo::{Attempt, AttemptOutcome, Class, ErrorKind};
+    use majordomo::llm::{Attempt, AttemptOutcome};
+    use majordomo::{Class, ErrorKind};
 
     use super::*;
     use crate::config::ServerSettings;

@@ -4,7 +4,8 @@
 //! its size in memory and work, so their numbers are limited as well: once, for every
 //! front, right after decoding.
 
-use majordomo::{Error, ErrorKind, Request, RequestCounts, Result};
+use majordomo::llm::RequestCounts;
+use majordomo::{Error, ErrorKind, Request, Result};
 
 use crate::json_values;
 

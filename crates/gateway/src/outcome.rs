@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use majordomo::{Attempt, AttemptLog, AttemptOutcome, Change, Class, Error, ErrorKind, Usage};
+use majordomo::llm::{Attempt, AttemptLog, AttemptOutcome, Change};
+use majordomo::{Class, Error, ErrorKind, Usage};
 
 use crate::clip::clip;
 use majordomo_vision::DescribeCall;

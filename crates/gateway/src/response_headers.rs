@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use http::{HeaderMap, HeaderValue};
-use majordomo::Change;
+use majordomo::llm::Change;
 
 use crate::exchange::Exchange;
 use crate::fronts::Front;

@@ -6,11 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use majordomo::chain::{AllBenched, ChainConfig};
+use majordomo::llm::{Change, ModelInfo};
+use majordomo::nearest::nearest;
+use majordomo::spec::SpecError;
 use majordomo::transport::Transport;
-use majordomo::{
-    AllBenched, BoxFuture, Chain, ChainConfig, Change, Error, ErrorKind, Image, ModelInfo,
-    Registry, Request, Result, SpecError, nearest,
-};
+use majordomo::{BoxFuture, Chain, Error, ErrorKind, Image, Registry, Request, Result};
 use majordomo_balance::{SessionHints, SessionKey};
 use majordomo_vision::{DescribeForTextOnly, FetchImage, Scope, Vision, VisionConfig};
 

@@ -23,7 +23,7 @@ impl Clock for RuntimeClock {
 ///
 /// ```
 /// use std::time::Duration;
-/// use majordomo::{Clock, ManualClock};
+/// use majordomo::clock::{Clock, ManualClock};
 ///
 /// let clock = ManualClock::new();
 /// let before = clock.now();

@@ -25,40 +25,50 @@
 //! ```
 
 mod bench_cause;
-mod chain;
-mod clock;
-mod dsn;
-mod health;
-mod nearest;
-mod observe;
-mod registry;
-mod spec;
+pub mod chain;
+pub mod clock;
+pub mod dsn;
+pub mod health;
+pub mod nearest;
+pub mod observe;
+pub mod registry;
+pub mod spec;
 
-pub use bench_cause::BenchCause;
-pub use chain::{
-    AllBenched, Chain, ChainConfig, FitImages, ForwardedStream, Forwarding, OpenStream, Preview,
-    Shape, Shaped, TargetView,
-};
-pub use clock::{Clock, ManualClock, RuntimeClock};
-pub use dsn::{Dsn, DsnError, DsnOptions};
-pub use health::{Health, HealthConfig, HealthStatus, Standing};
+/// What most programs use, for one glob import.
+///
+/// ```
+/// use majordomo::prelude::*;
+///
+/// let request = Request::user("hi").max_tokens(200);
+/// # let _ = request;
+/// ```
+pub mod prelude {
+    pub use crate::{
+        Chain, Error, Message, Model, Part, Provider, Registry, Request, Response, Result,
+        StreamItem,
+    };
+}
+
+/// Providers over HTTP, and their settings.
+pub mod providers {
+    #[cfg(feature = "exact-tokens")]
+    pub use majordomo_providers::count_text;
+    pub use majordomo_providers::{
+        AnthropicVersion, CapabilityOverrides, Compatible, HttpProvider, ProviderKind, Settings,
+    };
+}
+
+pub use chain::Chain;
 pub use majordomo_agent as agent;
-pub use majordomo_llm::*;
+pub use majordomo_llm as llm;
+pub use majordomo_llm::{
+    BoxFuture, Capabilities, Class, Effort, Error, ErrorKind, Event, EventStream, FinishReason,
+    Image, Json, Message, Model, Part, Provider, Request, Response, ResponseStream, Result, Role,
+    StreamItem, Tool, ToolCall, ToolChoice, ToolResult, Usage,
+};
 pub use majordomo_media as media;
-#[cfg(feature = "exact-tokens")]
-pub use majordomo_providers::count_text;
-pub use majordomo_providers::{
-    AnthropicVersion, CapabilityOverrides, Compatible, HttpProvider, ProviderKind, Settings, fake,
-    transport,
-};
-pub use nearest::{did_you_mean, nearest, nearest_few};
-pub use observe::{Notice, Observer};
-pub use registry::{
-    DsnProblem, LoadEnvError, Registry, RegistryBuilder, Resolver, SchemeFactory, ollama_url,
-};
-/// A DSN's token, for scheme factories.
-pub use secrecy::{ExposeSecret, SecretString};
-pub use spec::{SpecError, TargetName};
+pub use majordomo_providers::{fake, transport};
+pub use registry::Registry;
 
 /// The README's example compiles.
 #[cfg(doctest)]

@@ -8,7 +8,7 @@ const CLOSE_ENOUGH: f64 = 0.75;
 /// The known name closest to a mistyped one, if any is close enough.
 ///
 /// ```
-/// use majordomo::nearest;
+/// use majordomo::nearest::nearest;
 ///
 /// assert_eq!(nearest("opnai", ["openai", "ollama"]), Some("openai"));
 /// assert_eq!(nearest("groq", ["openai", "ollama"]), None);
@@ -28,7 +28,7 @@ pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Op
 /// The known names closest to a mistyped one, closest first.
 ///
 /// ```
-/// use majordomo::nearest_few;
+/// use majordomo::nearest::nearest_few;
 ///
 /// assert_eq!(nearest_few("up/smal", ["up/small", "up/smart", "else"], 2), ["up/small", "up/smart"]);
 /// ```

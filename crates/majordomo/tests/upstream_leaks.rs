@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use cap::Cap;
 use majordomo::fake::Fake;
+use majordomo::health::HealthConfig;
+use majordomo::providers::{ProviderKind, Settings};
 use majordomo::transport::{Proxies, Transport, TransportConfig};
-use majordomo::{Chain, HealthConfig, ProviderKind, Registry, Request, Settings};
+use majordomo::{Chain, Registry, Request};
 use majordomo_testkit::{Script, Upstream};
 
 const REQUESTS: usize = 10_000;

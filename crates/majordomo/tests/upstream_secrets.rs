@@ -7,8 +7,10 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use majordomo::observe::Notice;
+use majordomo::providers::{ProviderKind, Settings};
 use majordomo::transport::{Proxies, Timeouts, Transport, TransportConfig};
-use majordomo::{Notice, Provider, ProviderKind, Registry, Request, Settings};
+use majordomo::{Provider, Registry, Request};
 use majordomo_testkit::{Script, Upstream};
 use tracing_subscriber::filter::LevelFilter;
 

@@ -1,6 +1,6 @@
 //! Compiles conditions and collects every error.
 
-use majordomo::nearest;
+use majordomo::nearest::nearest;
 use serde_json::Value;
 
 use super::condition::{Condition, Leaf, Node};

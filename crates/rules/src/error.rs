@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use majordomo::nearest;
+use majordomo::nearest::nearest;
 
 /// The invalid field of a rule or condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

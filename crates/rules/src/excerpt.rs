@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use majordomo::redact;
+use majordomo::llm::redact;
 use serde_json::Value;
 
 /// Bytes shown on each side of a match.

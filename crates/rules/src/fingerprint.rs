@@ -1,6 +1,6 @@
 //! Recognizes requests of Claude Code by their prompts, in any dialect.
 
-use majordomo::Prompt;
+use majordomo::llm::Prompt;
 use memchr::memmem;
 
 use super::texts;

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-use majordomo::{Effort, HeuristicEstimator, Request, TokenEstimator};
+use majordomo::llm::{HeuristicEstimator, TokenEstimator};
+use majordomo::{Effort, Request};
 use majordomo_wire::Protocol;
 
 use super::fingerprint::{self, ClaudeCode};

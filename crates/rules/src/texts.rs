@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use majordomo::{Message, Part, Prompt, Role};
+use majordomo::llm::Prompt;
+use majordomo::{Message, Part, Role};
 use serde::Deserialize;
 
 /// Placeholder for an image in user text.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use majordomo::Clock;
+use majordomo::clock::Clock;
 use quick_cache::sync::Cache;
 use quick_cache::{OptionsBuilder, Weighter};
 
@@ -128,7 +128,7 @@ impl Weighter<CacheKey, CacheEntry> for DescriptionWeigher {
 
 #[cfg(test)]
 mod tests {
-    use majordomo::ManualClock;
+    use majordomo::clock::ManualClock;
 
     use super::*;
 

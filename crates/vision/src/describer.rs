@@ -7,9 +7,10 @@
 use std::future::poll_fn;
 use std::time::Instant;
 
+use majordomo::clock::Clock;
+use majordomo::llm::{Assembler, Attempt, AttemptOutcome, Change};
 use majordomo::{
-    Assembler, Attempt, AttemptOutcome, Chain, Change, Clock, EventStream, FinishReason, Message,
-    Part, Request, Response, Result, Role, Usage,
+    Chain, EventStream, FinishReason, Message, Part, Request, Response, Result, Role, Usage,
 };
 
 use super::marker;

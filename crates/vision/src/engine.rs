@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use majordomo::{
-    AttemptLog, Chain, Clock, Error, ErrorKind, Part, Prompt, Request, Result, RuntimeClock, Usage,
-};
+use majordomo::clock::{Clock, RuntimeClock};
+use majordomo::llm::{AttemptLog, Prompt};
+use majordomo::{Chain, Error, ErrorKind, Part, Request, Result, Usage};
 use majordomo_limits::{Bounds, BudgetExhausted, Charge, FairSemaphore, Flow};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};

@@ -1,8 +1,9 @@
 //! One image, in any form a client may send it.
 
 use bytes::Bytes;
+use majordomo::llm::{File, RemoteImage};
 use majordomo::media::sniff;
-use majordomo::{File, Image, Part, RemoteImage};
+use majordomo::{Image, Part};
 
 /// The content of an image.
 #[derive(Clone, Debug)]

@@ -4,7 +4,8 @@
 //! tool results at any depth, files that are images, and dialect-specific blocks that
 //! contain images.
 
-use majordomo::{Message, Native, Part, Prompt, Role, Text};
+use majordomo::llm::{Native, Prompt, Text};
+use majordomo::{Message, Part, Role};
 
 use super::image_content::ImageContent;
 use super::opaque;

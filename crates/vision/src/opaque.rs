@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::Bytes;
-use majordomo::{Json, Opaque, Part};
+use majordomo::llm::Opaque;
+use majordomo::{Json, Part};
 use majordomo_wire::Protocol;
 
 use super::image_content::ImageContent;

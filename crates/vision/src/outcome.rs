@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use majordomo::{Attempt, Change, Request, Usage};
+use majordomo::llm::{Attempt, Change};
+use majordomo::{Request, Usage};
 
 /// A request without images, and how they were replaced.
 #[derive(Clone, Debug)]

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use majordomo::{Chain, Model, Prompt, Role};
+use majordomo::llm::Prompt;
+use majordomo::{Chain, Model, Role};
 
 use super::cache::{self, CacheKey, DescriptionCache};
 use super::config::{History, Latest, VisionConfig};

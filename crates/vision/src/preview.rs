@@ -1,6 +1,7 @@
 //! Dry runs of the engine.
 
-use majordomo::{Chain, Change, Request};
+use majordomo::llm::Change;
+use majordomo::{Chain, Request};
 
 use super::UNAVAILABLE;
 use super::engine::Vision;

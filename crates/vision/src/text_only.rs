@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use majordomo::{BoxFuture, Chain, Request, Result, Shape, Shaped, TargetName, TargetView};
+use majordomo::chain::{Shape, Shaped, TargetView};
+use majordomo::spec::TargetName;
+use majordomo::{BoxFuture, Chain, Request, Result};
 
 use super::engine::Vision;
 use super::image_slots;

@@ -25,7 +25,8 @@ const BYTES_PER_TOKEN: u64 = 3;
 ///
 /// ```
 /// use majordomo::agent::{AgentBuilder, Summarize};
-/// use majordomo::{Registry, SpecError};
+/// use majordomo::Registry;
+/// use majordomo::spec::SpecError;
 ///
 /// fn frugal(agent: AgentBuilder, registry: &Registry) -> Result<AgentBuilder, SpecError> {
 ///     let cheap = registry.model("ollama/qwen3:4b")?;

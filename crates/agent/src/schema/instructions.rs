@@ -10,7 +10,8 @@ use majordomo_llm::{OutputFormat, Request, Text};
 ///
 /// ```
 /// use majordomo::agent::schema_to_instructions;
-/// use majordomo::{Json, OutputFormat, Request};
+/// use majordomo::{Json, Request};
+/// use majordomo::llm::OutputFormat;
 ///
 /// let schema = Json::parse(r#"{"type": "object"}"#).unwrap();
 /// let mut request = Request::user("who?").schema(schema, "person");

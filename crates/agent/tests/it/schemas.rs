@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use majordomo::agent::{GenerateAs, TypedOutput};
 use majordomo::fake::Step;
-use majordomo::{ErrorKind, Json, OutputFormat, Provider, Request};
+use majordomo::llm::OutputFormat;
+use majordomo::{ErrorKind, Json, Provider, Request};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

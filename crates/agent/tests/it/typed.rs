@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use majordomo::agent::{GenerateAs, ObjectItem, TypedOutput};
 use majordomo::fake::{Beat, Fake, Step};
+use majordomo::llm::{Accept, AttemptOutcome, OutputFormat, Rejection};
 use majordomo::{
-    Accept, AttemptOutcome, Capabilities, Chain, Error, ErrorKind, Event, FinishReason, Model,
-    OutputFormat, Part, Provider, Registry, Rejection, Request, Response, Role, ToolCall,
+    Capabilities, Chain, Error, ErrorKind, Event, FinishReason, Model, Part, Provider, Registry,
+    Request, Response, Role, ToolCall,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

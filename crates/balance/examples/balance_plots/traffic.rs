@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::time::{Duration, Instant};
 
-use majordomo::{Clock, RuntimeClock, Usage};
+use majordomo::Usage;
+use majordomo::clock::{Clock, RuntimeClock};
 use majordomo_balance::{
     Pick, Pool, PoolConfig, Seat, ServiceConfig, ServiceIndex, Tactic, Usability,
 };

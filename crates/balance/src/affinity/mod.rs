@@ -99,7 +99,7 @@ impl Pins {
 
 #[cfg(test)]
 mod tests {
-    use majordomo::{Clock, ManualClock};
+    use majordomo::clock::{Clock, ManualClock};
 
     use super::*;
 

@@ -236,7 +236,7 @@ fn share(part: &AtomicU64, whole: &AtomicU64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use majordomo::{Clock, ManualClock};
+    use majordomo::clock::{Clock, ManualClock};
 
     use super::*;
 

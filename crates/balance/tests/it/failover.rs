@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 
 use majordomo::fake::Step;
-use majordomo::{AttemptOutcome, Error, Request};
+use majordomo::llm::AttemptOutcome;
+use majordomo::{Error, Request};
 use majordomo_balance::{Pick, PickSource, Pool, PoolConfig, ServiceConfig, Tactic, Usability};
 
 use crate::support::{

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use majordomo::fake::{Beat, Fake, Step};
+use majordomo::llm::AttemptOutcome;
 use majordomo::{
-    AttemptOutcome, Class, ErrorKind, Event, EventStream, FinishReason, Model, Part, Provider,
-    Request, Response, Result, Usage,
+    Class, ErrorKind, Event, EventStream, FinishReason, Model, Part, Provider, Request, Response,
+    Result, Usage,
 };
 use majordomo_balance::{Metered, PoolConfig, ServiceConfig, ServiceStats, Tactic};
 
@@ -259,7 +260,7 @@ impl Model for Embedder {
 
     fn embed<'a>(
         &'a self,
-        _: &majordomo::Dialect,
+        _: &majordomo::llm::Dialect,
         body: bytes::Bytes,
     ) -> majordomo::BoxFuture<'a, Result<bytes::Bytes>> {
         Box::pin(async move {
@@ -273,7 +274,7 @@ impl Model for Embedder {
 async fn an_embedding_takes_a_seat_and_records_latency() {
     let stats = Arc::new(ServiceStats::new(now()));
     let model = metered(Arc::new(Embedder), &stats);
-    let embed = model.embed(&majordomo::Dialect::new("chat"), "x".into());
+    let embed = model.embed(&majordomo::llm::Dialect::new("chat"), "x".into());
     let (embedded, in_flight) = tokio::join!(embed, async {
         tokio::time::sleep(secs(1)).await;
         stats.in_flight()

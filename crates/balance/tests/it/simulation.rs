@@ -5,8 +5,10 @@ use std::collections::BinaryHeap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use majordomo::clock::{Clock, ManualClock};
 use majordomo::fake::Fake;
-use majordomo::{Clock, ManualClock, Notice, Registry, Request};
+use majordomo::observe::Notice;
+use majordomo::{Registry, Request};
 use majordomo_balance::{
     Pick, Pool, PoolConfig, Seat, ServiceConfig, ServiceIndex, Tactic, Usability,
 };

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use majordomo::clock::{Clock, RuntimeClock};
 use majordomo::fake::{Fake, Step};
-use majordomo::{
-    BoxFuture, Chain, Clock, Error, HealthStatus, Model, ModelInfo, Provider, Registry, Request,
-    Response, Result, RuntimeClock,
-};
+use majordomo::health::HealthStatus;
+use majordomo::llm::ModelInfo;
+use majordomo::{BoxFuture, Chain, Error, Model, Provider, Registry, Request, Response, Result};
 use majordomo_balance::{
     Metered, Pick, PickSource, Pool, PoolConfig, Service, ServiceConfig, ServiceIndex,
     ServiceStats, SessionHints, SessionKey, Tactic, Usability,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use majordomo::{Compatible, ProviderKind, Registry};
+use majordomo::Registry;
+use majordomo::providers::{Compatible, ProviderKind};
 
 use super::Config;
 use super::providers::DEMO;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use majordomo::{AllBenched, HealthConfig};
+use majordomo::chain::AllBenched;
+use majordomo::health::HealthConfig;
 
 use super::reader::Section;
 

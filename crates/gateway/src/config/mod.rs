@@ -57,7 +57,7 @@ pub use diagnostic::{Diagnostic, Diagnostics, Severity, Span};
 pub(crate) use exposed::warn_if_exposed;
 pub use fetch::FetchSettings;
 pub use find::find_config;
-pub use majordomo::HealthConfig;
+pub use majordomo::health::HealthConfig;
 pub use majordomo_balance::Tactic;
 pub use majordomo_vision::{History, Latest, OnFailure};
 pub use models::{ImageSupport, ModelEntry};

@@ -1,7 +1,8 @@
 //! `[providers.<name>.models."<id>"]`: capabilities of a model that differ from the
 //! defaults.
 
-use majordomo::{Capabilities, ImageLimits};
+use majordomo::Capabilities;
+use majordomo::llm::ImageLimits;
 
 use super::Span;
 use super::reader::{ConfigField, Section};

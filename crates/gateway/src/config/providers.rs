@@ -1,6 +1,8 @@
 //! `[providers.<name>]`: upstream providers.
 
-use majordomo::{Compatible, Dsn, DsnError, ProviderKind, nearest};
+use majordomo::dsn::{Dsn, DsnError};
+use majordomo::nearest::nearest;
+use majordomo::providers::{Compatible, ProviderKind};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::Span;

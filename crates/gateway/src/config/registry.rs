@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use majordomo::chain::ChainConfig;
+use majordomo::dsn::SecretString;
+use majordomo::providers::{ProviderKind, Settings};
+use majordomo::registry::RegistryBuilder;
 use majordomo::transport::Transport;
-use majordomo::{
-    Capabilities, ChainConfig, Error, Provider, ProviderKind, Registry, RegistryBuilder,
-    SecretString, Settings,
-};
+use majordomo::{Capabilities, Error, Provider, Registry};
 
 use super::{
     Config, DeclaredKind, Diagnostic, Diagnostics, ModelEntry, ProviderEntry, ProviderSource,
@@ -118,7 +119,7 @@ fn make(
             let mut settings = settings(base_url, api_key, kind.key_variables());
             if *kind == ProviderKind::Ollama && base_url.is_none() {
                 let host = environment.get("OLLAMA_HOST");
-                settings.base_url = host.map(|host| majordomo::ollama_url(host));
+                settings.base_url = host.map(|host| majordomo::registry::ollama_url(host));
             }
             corrected(settings, &provider.models, |settings| {
                 kind.provider(settings)

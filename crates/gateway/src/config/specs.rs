@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use majordomo::nearest;
+use majordomo::nearest::nearest;
 
 use super::Span;
 use super::alias_cycles::alias_cycles;

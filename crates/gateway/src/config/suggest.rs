@@ -1,6 +1,6 @@
 //! Hints that suggest known names.
 
-use majordomo::nearest;
+use majordomo::nearest::nearest;
 
 /// Suggests the nearest name, or lists all of them.
 pub(super) fn suggest(wanted: &str, known: &[&str]) -> String {

@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use majordomo::{BoxFuture, Capabilities, Model, ModelInfo, Provider, Result};
+use majordomo::llm::ModelInfo;
+use majordomo::{BoxFuture, Capabilities, Model, Provider, Result};
 
 use model::DemoModel;
 

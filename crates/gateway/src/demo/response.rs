@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use majordomo::llm::{HeuristicEstimator, OutputFormat, TokenEstimator};
 use majordomo::media::measure;
 use majordomo::{
-    Error, ErrorKind, FinishReason, HeuristicEstimator, Image, Message, OutputFormat, Part,
-    Request, Response, Result, Role, TokenEstimator, Tool, ToolCall, ToolChoice, Usage,
+    Error, ErrorKind, FinishReason, Image, Message, Part, Request, Response, Result, Role, Tool,
+    ToolCall, ToolChoice, Usage,
 };
 
 use super::instance::instance_of;

@@ -1,7 +1,8 @@
 //! Determines the dialect of a request body: given, or guessed from its fields.
 
 use http::{HeaderMap, Method, Uri};
-use majordomo::{Result, did_you_mean, nearest};
+use majordomo::Result;
+use majordomo::nearest::{did_you_mean, nearest};
 use serde_json::Value;
 
 use super::request::ExplainRequest;

@@ -14,7 +14,8 @@ mod names;
 mod request;
 mod targets;
 
-use majordomo::{Chain, Error, ErrorKind, HeuristicEstimator, Request, Result, TokenEstimator};
+use majordomo::llm::{HeuristicEstimator, TokenEstimator};
+use majordomo::{Chain, Error, ErrorKind, Request, Result};
 use majordomo_vision::Scope;
 use majordomo_wire::Incoming;
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use majordomo::{Chain, Error, ErrorKind, Result, did_you_mean, nearest};
+use majordomo::nearest::{did_you_mean, nearest};
+use majordomo::{Chain, Error, ErrorKind, Result};
 
 use super::bad;
 use super::request::ExplainRequest;

@@ -1,6 +1,7 @@
 //! What one target would receive.
 
-use majordomo::{Change, Preview};
+use majordomo::chain::Preview;
+use majordomo::llm::Change;
 
 use super::TargetPlan;
 use crate::state::GatewayState;

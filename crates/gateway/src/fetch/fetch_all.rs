@@ -105,7 +105,8 @@ fn replace(parts: &mut [Part], images: &HashMap<String, Image>) {
 
 #[cfg(test)]
 mod tests {
-    use majordomo::{Message, RemoteImage};
+    use majordomo::Message;
+    use majordomo::llm::RemoteImage;
 
     use super::*;
 

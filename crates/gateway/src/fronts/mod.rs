@@ -6,7 +6,7 @@
 mod forwarded_headers;
 mod path;
 
-use majordomo::Dialect;
+use majordomo::llm::Dialect;
 use majordomo_wire::{Codec, Protocol, ollama};
 
 pub(crate) use forwarded_headers::forwarded_headers;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
-use majordomo::{AttemptLog, Request, Result, Usage};
+use majordomo::llm::AttemptLog;
+use majordomo::{Request, Result, Usage};
 use majordomo_wire::model_of;
 
 use super::generate::{invalid, json, undecodable};

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderValue, Response};
-use majordomo::{
-    BoxFuture, Chain, Error, ErrorKind, ForwardedStream, Forwarding, Part, Request, Result,
-};
+use majordomo::chain::{ForwardedStream, Forwarding};
+use majordomo::{BoxFuture, Chain, Error, ErrorKind, Part, Request, Result};
 use majordomo_vision::Scope;
 use majordomo_wire::{Incoming, ReadError, Reply};
 use tokio::time::timeout;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
-use majordomo::{Capabilities, Error, ErrorKind, ModelInfo, Result};
+use majordomo::llm::ModelInfo;
+use majordomo::{Capabilities, Error, ErrorKind, Result};
 use majordomo_wire::ollama;
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use majordomo::SecretString;
+use majordomo::dsn::SecretString;
 
 use super::KeyRole;
 

@@ -13,7 +13,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use majordomo::{Error, ErrorKind, KeyOwner};
+use majordomo::llm::KeyOwner;
+use majordomo::{Error, ErrorKind};
 use majordomo_rules::Glob;
 use secrecy::ExposeSecret;
 use sha2::{Digest, Sha256};

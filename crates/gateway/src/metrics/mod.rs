@@ -11,7 +11,8 @@ mod text;
 
 use std::collections::BTreeSet;
 
-use majordomo::{HealthStatus, Usage};
+use majordomo::Usage;
+use majordomo::health::HealthStatus;
 
 use counter::Counter;
 pub(crate) use counter::Gauge;
@@ -171,7 +172,7 @@ impl Metrics {
 mod tests {
     use std::time::Duration;
 
-    use majordomo::Change;
+    use majordomo::llm::Change;
 
     use super::*;
     use crate::outcome::{AttemptSummary, RequestOutcome};

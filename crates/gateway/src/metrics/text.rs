@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use majordomo::HealthStatus;
+use majordomo::health::HealthStatus;
 
 use super::counter::{Counter, format_labels};
 use super::histogram::{BUCKET_BOUNDS, Histogram};

@@ -1,7 +1,8 @@
 //! `/api/health`: the health of targets, and readiness.
 
 use http::StatusCode;
-use majordomo::{BenchCause, Class, HealthStatus};
+use majordomo::Class;
+use majordomo::health::{BenchCause, HealthStatus};
 use serde::Serialize;
 
 use crate::routes::PartitionSnapshot;
@@ -143,7 +144,8 @@ fn bounded(health: Vec<HealthStatus>) -> (Vec<HealthStatus>, UnlistedTargets) {
 mod tests {
     use std::time::Duration;
 
-    use majordomo::{BenchCause, Class, ErrorKind, Health};
+    use majordomo::health::{BenchCause, Health};
+    use majordomo::{Class, ErrorKind};
 
     use super::*;
 

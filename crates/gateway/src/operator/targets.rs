@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode, header};
 use http_body_util::Full;
-use majordomo::nearest_few;
+use majordomo::nearest::nearest_few;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde_json::json;

@@ -17,9 +17,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use majordomo::{
-    BoxFuture, Error, Event, EventStream, ForwardedStream, Forwarding, RawChunkStream, Result,
-};
+use majordomo::chain::{ForwardedStream, Forwarding};
+use majordomo::llm::RawChunkStream;
+use majordomo::{BoxFuture, Error, Event, EventStream, Result};
 use majordomo_wire::StreamWriter;
 
 pub(crate) use gemini_array::GeminiArray;

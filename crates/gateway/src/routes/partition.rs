@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use majordomo::{Chain, Clock, Error, ErrorKind, Registry, Result, RuntimeClock};
+use majordomo::clock::{Clock, RuntimeClock};
+use majordomo::{Chain, Error, ErrorKind, Registry, Result};
 use majordomo_balance::{
     Metered, Pick, PickSource, Pool, PoolConfig, ServiceConfig, ServiceIndex, ServiceStats,
     Usability,

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use majordomo::{BoxFuture, Chain, Change, Registry};
+use majordomo::llm::Change;
+use majordomo::{BoxFuture, Chain, Registry};
 use majordomo_rules::processors::{Processor, ProcessorError, ProcessorTask, Processors};
 use majordomo_vision::{Scope, Vision};
 

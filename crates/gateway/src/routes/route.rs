@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
-use majordomo::{Chain, Change, Error, ErrorKind, Registry, Request, Result};
+use majordomo::llm::Change;
+use majordomo::{Chain, Error, ErrorKind, Registry, Request, Result};
 use majordomo_balance::{Pick, PickSource, PoolConfig, SessionKey};
 use majordomo_rules::Glob;
 use majordomo_rules::processors::{Bypassed, Destination, ProcessorTrace, apply};

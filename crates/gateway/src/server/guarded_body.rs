@@ -141,7 +141,8 @@ impl Drop for GuardedBody {
 #[cfg(test)]
 mod tests {
     use http_body_util::BodyExt;
-    use majordomo::{Event, EventStream, ForwardedStream};
+    use majordomo::chain::ForwardedStream;
+    use majordomo::{Event, EventStream};
     use majordomo_wire::Reply;
 
     use super::*;

@@ -1,7 +1,7 @@
 //! Readiness: whether any configured target can serve.
 
 use http::StatusCode;
-use majordomo::{BenchCause, Health, HealthStatus};
+use majordomo::health::{BenchCause, Health, HealthStatus};
 
 use super::context::ServerContext;
 

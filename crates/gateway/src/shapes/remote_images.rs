@@ -3,10 +3,9 @@
 //! They are passed on if the target's dialect supports URLs. Otherwise they are fetched
 //! if the operator allows it, or the target is skipped. They are never dropped.
 
-use majordomo::{
-    BoxFuture, Change, Dialect, Error, ErrorKind, Part, Prompt, Request, Result, Shape, Shaped,
-    TargetView,
-};
+use majordomo::chain::{Shape, Shaped, TargetView};
+use majordomo::llm::{Change, Dialect, Prompt};
+use majordomo::{BoxFuture, Error, ErrorKind, Part, Request, Result};
 use majordomo_wire::Protocol;
 
 use crate::fetch::{FetchError, Fetcher};

@@ -3,7 +3,8 @@
 //! The gateway does not store it. Such fields are passed on to their own dialect, and
 //! other targets are skipped: a response to half a conversation would be worse than none.
 
-use majordomo::{BoxFuture, Error, ErrorKind, Request, Result, Shape, Shaped, TargetView};
+use majordomo::chain::{Shape, Shaped, TargetView};
+use majordomo::{BoxFuture, Error, ErrorKind, Request, Result};
 
 /// Rejects targets that lack the provider's stored conversation.
 pub(crate) struct Stateful;

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use majordomo::redact;
+use majordomo::llm::redact;
 use opentelemetry::Context;
 use opentelemetry::trace::{Span, SpanBuilder, SpanKind, Status, TraceContextExt, Tracer};
 use tokio::time::Instant;

@@ -1,6 +1,7 @@
 //! The called target, in terms of the semantic conventions.
 
-use majordomo::{Dialect, Registry};
+use majordomo::Registry;
+use majordomo::llm::Dialect;
 use majordomo_wire::Protocol;
 
 use super::attributes::Attributes;

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use majordomo::{
-    Class, Effort, Error, Event, FinishReason, OutputFormat, Registry, Request, Response, redact,
-};
+use majordomo::llm::{OutputFormat, redact};
+use majordomo::{Class, Effort, Error, Event, FinishReason, Registry, Request, Response};
 use opentelemetry::Context;
 use opentelemetry_sdk::trace::SdkTracer;
 

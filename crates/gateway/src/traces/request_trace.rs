@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use majordomo::{Change, Class, Dialect, Usage};
+use majordomo::llm::{Change, Dialect};
+use majordomo::{Class, Usage};
 use majordomo_rules::Notes;
 use majordomo_vision::DescribeCall;
 use serde::ser::SerializeStruct;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, Uri};
-use majordomo::{Error, ErrorKind, KeyOwner};
+use majordomo::llm::KeyOwner;
+use majordomo::{Error, ErrorKind};
 use percent_encoding::percent_decode_str;
 
 use super::AuthThrottle;

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use majordomo::llm::RemoteImage;
 use majordomo::transport::Resolve;
-use majordomo::{BoxFuture, Part, RemoteImage, Request};
+use majordomo::{BoxFuture, Part, Request};
 use majordomo_gateway::config::FetchSettings;
 use majordomo_gateway::{AddressPolicy, FetchError, Fetcher, is_public};
 use majordomo_testkit::{ClosedPort, Script, Upstream};

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use majordomo::spec::TargetName;
 use majordomo::transport::{Proxies, Transport, TransportConfig as Client};
-use majordomo::{Registry, Request, TargetName};
+use majordomo::{Registry, Request};
 use majordomo_gateway::config::{Config, DetectedDsn, DetectedKey, autodetect};
 use majordomo_testkit::{ClosedPort, Script, Upstream};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use majordomo::AllBenched;
+use majordomo::chain::AllBenched;
 use majordomo_gateway::config::{
     ConditionEntry, ConditionValue, Config, DeclaredKind, History, ImageSupport, KeyRole,
     KeySecret, Latest, MaxCounts, OnFailure, ProviderSource, Tactic,

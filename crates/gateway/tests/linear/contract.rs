@@ -1,10 +1,8 @@
 //! Ties the table to the contract: every list in its types has a row, and every
 //! limit is reached by one.
 
-use majordomo::{
-    File, Image, Message, Opaque, Part, Prompt, Reasoning, RemoteImage, Request, Text, Tool,
-    ToolCall, ToolResult,
-};
+use majordomo::llm::{File, Opaque, Prompt, Reasoning, RemoteImage, Text};
+use majordomo::{Image, Message, Part, Request, Tool, ToolCall, ToolResult};
 use majordomo_gateway::config::MaxCounts;
 
 use crate::table::ROWS;
@@ -137,7 +135,7 @@ pub(crate) fn mistakes() -> Vec<String> {
         .stop("x")
         .tool(Tool::new("look"));
     let opaque = Opaque {
-        origin: majordomo::Dialect::new("x"),
+        origin: majordomo::llm::Dialect::new("x"),
         kind: "x".into(),
         raw: majordomo::Json::string("x"),
     };

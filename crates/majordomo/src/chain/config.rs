@@ -25,7 +25,7 @@ pub(crate) type Classify = Arc<dyn Fn(&Error) -> Class + Send + Sync>;
 /// How a chain moves from target to target.
 ///
 /// ```
-/// use majordomo::ChainConfig;
+/// use majordomo::chain::ChainConfig;
 ///
 /// let config = ChainConfig { retries: 0, ..ChainConfig::default() };
 /// assert!(!config.advance_on_permanent);

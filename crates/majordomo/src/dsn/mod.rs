@@ -20,7 +20,8 @@ mod settings;
 use std::str::FromStr;
 
 use percent_encoding::percent_decode_str;
-use secrecy::SecretString;
+/// A DSN's token, for scheme factories.
+pub use secrecy::{ExposeSecret, SecretString};
 
 pub(crate) use env::{Environment, provider_name, variable_name};
 pub use options::DsnOptions;
@@ -28,7 +29,7 @@ pub use options::DsnOptions;
 /// A provider's address, as in `LLM_<NAME>`.
 ///
 /// ```
-/// use majordomo::Dsn;
+/// use majordomo::dsn::Dsn;
 ///
 /// let dsn: Dsn = "foreman://secret@m1.example.com/".parse().unwrap();
 /// assert_eq!(dsn.base_url(), "https://m1.example.com");

@@ -23,7 +23,8 @@ impl Dsn {
     /// The built-in kind of the scheme, if any.
     ///
     /// ```
-    /// use majordomo::{Dsn, ProviderKind};
+    /// use majordomo::dsn::Dsn;
+    /// use majordomo::providers::ProviderKind;
     ///
     /// let dsn: Dsn = "gemini://key@host".parse().unwrap();
     /// assert_eq!(dsn.kind(), Some(ProviderKind::Google));

@@ -7,7 +7,7 @@ use crate::bench_cause::BenchCause;
 /// Configures benches.
 ///
 /// ```
-/// use majordomo::HealthConfig;
+/// use majordomo::health::HealthConfig;
 ///
 /// let rules = HealthConfig { threshold: 3, ..HealthConfig::default() };
 /// assert_eq!(rules.base.as_secs(), 5);

@@ -1,16 +1,16 @@
 //! Health of targets and credentials: which are benched, and until when.
 //!
-//! Each subject has a circuit breaker ([`breaker`]): enough consecutive failures bench it,
+//! Each subject has a circuit breaker (`breaker`): enough consecutive failures bench it,
 //! each further bench lasts longer, and a success resets it. After a bench the breaker is
 //! half-open: one request at a time may call the target (the probe) while the others stay
 //! away. Time comes from the injected clock; nothing runs in the background.
 //!
-//! A request holds a [`HealthPermit`] while it calls a target. It reports the outcome or is
+//! A request holds a `HealthPermit` while it calls a target. It reports the outcome or is
 //! dropped, which releases the probe.
 //!
 //! Health is visible to every client, so it keeps nothing that one client sent: a
 //! [`BenchCause`] is class and status. The number of subjects is bounded
-//! ([`subject_table`]). May use `bench_cause`, `clock` and `observe`.
+//! (`subject_table`). May use `bench_cause`, `clock` and `observe`.
 
 mod breaker;
 mod permit;
@@ -28,7 +28,7 @@ pub(crate) use permit::HealthPermit;
 pub(crate) use subject::Subject;
 use subject_table::SubjectTable;
 
-use crate::bench_cause::BenchCause;
+pub use crate::bench_cause::BenchCause;
 use crate::clock::{Clock, RuntimeClock};
 use crate::observe::{Observer, Observers};
 
@@ -36,7 +36,7 @@ use crate::observe::{Observer, Observers};
 ///
 /// ```
 /// use std::time::Duration;
-/// use majordomo::Health;
+/// use majordomo::health::Health;
 ///
 /// let health = Health::default();
 /// health.bench("openai/gpt", Duration::from_secs(60), "maintenance");

@@ -17,7 +17,9 @@ use crate::observe::{Observer, Observers};
 ///
 /// ```
 /// use std::{collections::BTreeMap, sync::Arc};
-/// use majordomo::{ChainConfig, ManualClock, Registry};
+/// use majordomo::chain::ChainConfig;
+/// use majordomo::clock::ManualClock;
+/// use majordomo::Registry;
 ///
 /// let registry = Registry::builder()
 ///     .environment(BTreeMap::new())

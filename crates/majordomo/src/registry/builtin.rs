@@ -65,7 +65,7 @@ fn key(variables: &[&str], environment: &Environment) -> Option<SecretString> {
 /// address becomes loopback.
 ///
 /// ```
-/// assert_eq!(majordomo::ollama_url("0.0.0.0"), "http://127.0.0.1:11434");
+/// assert_eq!(majordomo::registry::ollama_url("0.0.0.0"), "http://127.0.0.1:11434");
 /// ```
 pub fn ollama_url(host: &str) -> String {
     let host = host.trim().trim_end_matches('/');

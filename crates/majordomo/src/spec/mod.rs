@@ -21,7 +21,7 @@ pub(crate) use expand::{Expansion, ExpansionStep};
 /// The name of a target, `provider/model`.
 ///
 /// ```
-/// use majordomo::TargetName;
+/// use majordomo::spec::TargetName;
 ///
 /// let name: TargetName = "m1/acme/qwen3:30b".parse().unwrap();
 /// assert_eq!((name.provider(), name.model()), ("m1", "acme/qwen3:30b"));

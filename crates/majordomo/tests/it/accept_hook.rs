@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::support::{Fixture, lines, status};
 use majordomo::fake::Step;
-use majordomo::{Accept, ErrorKind, Message, Part, Rejection, Request, Response, Usage};
+use majordomo::llm::{Accept, Rejection};
+use majordomo::{ErrorKind, Message, Part, Request, Response, Usage};
 
 /// Accepts only `yes`, with or without repair messages.
 struct OnlyYes {

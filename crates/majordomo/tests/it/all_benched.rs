@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use crate::support::{Fixture, lines, pass, secs, status, status_after};
+use majordomo::chain::{AllBenched, ChainConfig};
 use majordomo::fake::Step;
-use majordomo::{AllBenched, Capabilities, ChainConfig, Error, ErrorKind, Part, Request};
+use majordomo::{Capabilities, Error, ErrorKind, Part, Request};
 
 /// `fp/a` for a minute, `fp/b` for half of one.
 fn benched(config: ChainConfig) -> Fixture {

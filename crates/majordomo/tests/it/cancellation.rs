@@ -5,8 +5,9 @@ use std::pin::pin;
 use std::time::Duration;
 
 use majordomo::fake::Fake;
+use majordomo::providers::{ProviderKind, Settings};
 use majordomo::transport::{Proxies, Transport, TransportConfig};
-use majordomo::{ProviderKind, Registry, Request, Settings, StreamItem};
+use majordomo::{Registry, Request, StreamItem};
 use majordomo_testkit::{Script, Upstream};
 
 /// How soon an upstream must see the close.

@@ -6,9 +6,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use crate::support::{Fixture, secs};
+use majordomo::chain::ChainConfig;
 use majordomo::{
-    BoxFuture, Capabilities, Chain, ChainConfig, Error, ErrorKind, EventStream, Model, Provider,
-    Registry, Request, Response, Result,
+    BoxFuture, Capabilities, Chain, Error, ErrorKind, EventStream, Model, Provider, Registry,
+    Request, Response, Result,
 };
 
 /// The next results of the counting endpoint of the provider `counter`.

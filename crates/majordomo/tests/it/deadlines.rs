@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use crate::support::{Fixture, lines, pass, secs, status};
+use majordomo::chain::ChainConfig;
 use majordomo::fake::{Beat, Step};
-use majordomo::{ChainConfig, ErrorKind, HealthConfig, Request};
+use majordomo::health::HealthConfig;
+use majordomo::{ErrorKind, Request};
 use tokio::time::Instant;
 
 fn with_timeout(seconds: u64) -> Request {

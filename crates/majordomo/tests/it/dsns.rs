@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use majordomo::{Capabilities, Dsn, DsnError, DsnOptions};
+use majordomo::Capabilities;
+use majordomo::dsn::{Dsn, DsnError, DsnOptions};
 use proptest::prelude::*;
 use secrecy::ExposeSecret;
 

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use majordomo::dsn::{Dsn, DsnError};
 use majordomo::fake::Fake;
-use majordomo::{Dsn, DsnError, Error, ErrorKind, Provider, Registry, Request, SpecError};
+use majordomo::spec::SpecError;
+use majordomo::{Error, ErrorKind, Provider, Registry, Request};
 use secrecy::ExposeSecret;
 
 fn variables(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {

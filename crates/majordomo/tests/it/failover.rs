@@ -1,8 +1,10 @@
 //! The failover matrix: which targets are called, how often, and which one serves.
 
 use crate::support::{Fixture, kind, lines, pass, secs, status};
+use majordomo::chain::ChainConfig;
 use majordomo::fake::Step;
-use majordomo::{ChainConfig, Class, Error, ErrorKind, HealthConfig, Part, Response, ToolCall};
+use majordomo::health::HealthConfig;
+use majordomo::{Class, Error, ErrorKind, Part, Response, ToolCall};
 use std::sync::Arc;
 
 fn retrying(retries: u32) -> ChainConfig {

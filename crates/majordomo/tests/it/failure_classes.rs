@@ -2,8 +2,10 @@
 //! head's health afterwards.
 
 use crate::support::{Fixture, coded, kind, secs, status, status_after};
+use majordomo::chain::ChainConfig;
 use majordomo::fake::Step;
-use majordomo::{ChainConfig, Error, ErrorKind, KeyOwner, Timer};
+use majordomo::llm::{KeyOwner, Timer};
+use majordomo::{Error, ErrorKind};
 
 /// The outcome of a request to `fp/a,tail/x` in which every call of `fp/a` fails alike.
 #[derive(Debug, PartialEq)]

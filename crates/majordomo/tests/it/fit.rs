@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use crate::support::{Fixture, lines};
 use majordomo::fake::Fake;
+use majordomo::llm::OutputFormat;
 use majordomo::{
-    BoxFuture, Capabilities, ErrorKind, EventStream, Json, Model, OutputFormat, Part, Provider,
-    Request, Response, Tool, ToolCall, ToolResult,
+    BoxFuture, Capabilities, ErrorKind, EventStream, Json, Model, Part, Provider, Request,
+    Response, Tool, ToolCall, ToolResult,
 };
 
 fn with_image() -> Request {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::{Fixture, pass, secs, status};
+use majordomo::chain::ChainConfig;
+use majordomo::clock::{Clock, ManualClock};
 use majordomo::fake::{Fake, Step};
-use majordomo::{
-    Capabilities, Chain, ChainConfig, Clock, Health, HealthConfig, ManualClock, Part, Registry,
-    Request, Response, Result,
-};
+use majordomo::health::{Health, HealthConfig};
+use majordomo::{Capabilities, Chain, Part, Registry, Request, Response, Result};
 use tokio::task::JoinHandle;
 
 fn by_hand() -> (Health, Arc<ManualClock>) {

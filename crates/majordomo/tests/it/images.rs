@@ -1,7 +1,8 @@
 //! Images in a chain: each target receives what it takes.
 
 use crate::support::{Fixture, lines};
-use majordomo::{Capabilities, ErrorKind, Image, ImageLimits, Part, Request};
+use majordomo::llm::ImageLimits;
+use majordomo::{Capabilities, ErrorKind, Image, Part, Request};
 
 /// A plain image of this size.
 fn png(width: u32, height: u32) -> Part {

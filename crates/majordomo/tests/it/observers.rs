@@ -3,10 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::support::{Fixture, Notices, pass, secs, status, status_after};
+use majordomo::clock::ManualClock;
 use majordomo::fake::{Fake, Step};
-use majordomo::{
-    Capabilities, Event, Health, HealthConfig, ManualClock, Notice, Part, Registry, Request,
-};
+use majordomo::health::{Health, HealthConfig};
+use majordomo::observe::Notice;
+use majordomo::{Capabilities, Event, Part, Registry, Request};
 
 #[tokio::test(start_paused = true)]
 async fn attempts_benches_skips_and_recoveries_are_notified_in_order() {
@@ -129,7 +130,7 @@ async fn an_observer_may_use_the_registry_and_its_health() {
     let chain = registry.model("fp/a,fp/b").unwrap();
     chain.generate(Request::user("hi")).await.unwrap();
 
-    let healthy = |status: &majordomo::HealthStatus| status.until_usable.is_none();
+    let healthy = |status: &majordomo::health::HealthStatus| status.until_usable.is_none();
     assert!(registry.health().snapshot().iter().all(healthy));
 }
 
@@ -207,9 +208,9 @@ async fn a_providers_error_text_reaches_only_its_own_caller() {
                     own.lock().unwrap().push(format!("{notice:?}"));
                 }
             }))
-            .chain(majordomo::ChainConfig {
-                all_benched: majordomo::AllBenched::Fail,
-                ..majordomo::ChainConfig::default()
+            .chain(majordomo::chain::ChainConfig {
+                all_benched: majordomo::chain::AllBenched::Fail,
+                ..majordomo::chain::ChainConfig::default()
             })
             .build();
         let fake = Fake::new("fp");

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use majordomo::fake::Fake;
+use majordomo::llm::Change;
 use majordomo::{
-    BoxFuture, Capabilities, Change, EventStream, Model, Provider, Registry, Request, Response,
-    Result,
+    BoxFuture, Capabilities, EventStream, Model, Provider, Registry, Request, Response, Result,
 };
 
 /// A provider whose dialect lacks a field.

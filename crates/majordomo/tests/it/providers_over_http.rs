@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use majordomo::llm::{AttemptOutcome, Timer};
+use majordomo::providers::{ProviderKind, Settings};
 use majordomo::transport::{Proxies, Transport, TransportConfig};
-use majordomo::{
-    AttemptOutcome, Class, Error, ErrorKind, Model, Provider, ProviderKind, Registry, Request,
-    Result, Settings, Timer,
-};
+use majordomo::{Class, Error, ErrorKind, Model, Provider, Registry, Request, Result};
 use majordomo_testkit::{Authority, Script, Upstream};
 use tokio::time::Instant;
 

@@ -7,11 +7,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use majordomo::agent::{ObjectItem, TypedOutput};
+use majordomo::llm::AttemptOutcome;
+use majordomo::providers::Settings;
 use majordomo::transport::{Proxies, Transport, TransportConfig};
-use majordomo::{
-    AttemptOutcome, Chain, Class, ErrorKind, FinishReason, Part, Registry, Request, Settings,
-    StreamItem,
-};
+use majordomo::{Chain, Class, ErrorKind, FinishReason, Part, Registry, Request, StreamItem};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -314,7 +313,7 @@ async fn dropping_a_stream_frees_the_server_for_the_next_request() {
 #[tokio::test]
 async fn a_built_in_name_works_with_another_address() {
     let Some(address) = address() else { return };
-    let service = majordomo::Compatible::ALL
+    let service = majordomo::providers::Compatible::ALL
         .iter()
         .find(|service| service.name == "llamacpp")
         .expect("llama.cpp has a name");

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::support::secs;
 use majordomo::fake::{Fake, Step};
-use majordomo::{
-    BoxFuture, Error, ErrorKind, Model, Provider, Registry, Request, Resolver, SpecError,
-};
+use majordomo::registry::Resolver;
+use majordomo::spec::SpecError;
+use majordomo::{BoxFuture, Error, ErrorKind, Model, Provider, Registry, Request};
 
 type Resolution = Result<Option<String>, Error>;
 

@@ -3,11 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use crate::support::{Fixture, lines, secs, status};
+use majordomo::chain::{ChainConfig, Shape, Shaped, TargetView};
 use majordomo::fake::Step;
-use majordomo::{
-    BoxFuture, Capabilities, ChainConfig, Change, Error, ErrorKind, Message, Part, Request, Shape,
-    Shaped, TargetView,
-};
+use majordomo::llm::Change;
+use majordomo::{BoxFuture, Capabilities, Error, ErrorKind, Message, Part, Request};
 
 type Work = Box<dyn Fn(Request, &Capabilities) -> majordomo::Result<Shaped> + Send + Sync>;
 
@@ -364,10 +363,10 @@ async fn a_preview_shows_what_each_target_would_receive_without_calling_any() {
 
 #[tokio::test(start_paused = true)]
 async fn a_preview_of_a_request_that_no_target_takes_shows_the_reduced_one() {
-    let fixture = fixture(vec![Arc::new(majordomo::FitImages::default())]);
-    let one = majordomo::ImageLimits {
+    let fixture = fixture(vec![Arc::new(majordomo::chain::FitImages::default())]);
+    let one = majordomo::llm::ImageLimits {
         max_count: Some(1),
-        ..majordomo::ImageLimits::default()
+        ..majordomo::llm::ImageLimits::default()
     };
     fixture.fp.set_capabilities(Capabilities {
         images: Some(one),

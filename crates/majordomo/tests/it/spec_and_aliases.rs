@@ -1,7 +1,8 @@
 //! The spec grammar: targets and aliases.
 
 use majordomo::fake::Fake;
-use majordomo::{Chain, Error, ErrorKind, Registry, SpecError, TargetName};
+use majordomo::spec::{SpecError, TargetName};
+use majordomo::{Chain, Error, ErrorKind, Registry};
 use proptest::prelude::*;
 
 fn registry() -> Registry {

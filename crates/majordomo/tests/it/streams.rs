@@ -2,9 +2,10 @@
 
 use crate::support::{Fixture, drain, kind, lines, next, secs, status, status_after};
 use majordomo::fake::{Beat, Step};
+use majordomo::llm::AttemptOutcome;
 use majordomo::{
-    AttemptOutcome, Class, Error, ErrorKind, Event, FinishReason, Model, Request, Response,
-    ResponseStream, Result, StreamItem, Usage,
+    Class, Error, ErrorKind, Event, FinishReason, Model, Request, Response, ResponseStream, Result,
+    StreamItem, Usage,
 };
 
 fn start(id: &str) -> Event {

@@ -5,7 +5,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use majordomo::{Change, Request, redact};
+use majordomo::Request;
+use majordomo::llm::{Change, redact};
 use serde::Serialize;
 
 use super::{Processor, ProcessorError, ProcessorTask, Processors};

@@ -1,6 +1,7 @@
 //! The [`Processor`] trait.
 
-use majordomo::{BoxFuture, Change, Request};
+use majordomo::llm::Change;
+use majordomo::{BoxFuture, Request};
 
 use crate::{RuleIndex, Subject};
 
@@ -12,7 +13,8 @@ pub type ProcessorError = Box<dyn std::error::Error + Send + Sync>;
 /// Dropping the future, as when the client disconnects, cancels the work.
 ///
 /// ```
-/// use majordomo::{BoxFuture, Change};
+/// use majordomo::BoxFuture;
+/// use majordomo::llm::Change;
 /// use majordomo_rules::processors::{Processor, ProcessorError, Processors, ProcessorTask};
 ///
 /// /// Drops all images.

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
-use majordomo::{BoxFuture, Change, Message, Part, Request};
+use majordomo::llm::Change;
+use majordomo::{BoxFuture, Message, Part, Request};
 use serde_json::json;
 
 use super::*;

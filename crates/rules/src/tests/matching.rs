@@ -1,6 +1,7 @@
 //! Which rule a request matches.
 
-use majordomo::{HeuristicEstimator, Message, Part, Request, TokenEstimator, ToolCall, ToolResult};
+use majordomo::llm::{HeuristicEstimator, TokenEstimator};
+use majordomo::{Message, Part, Request, ToolCall, ToolResult};
 use majordomo_wire::{Outgoing, Protocol};
 use serde_json::{Value, json};
 

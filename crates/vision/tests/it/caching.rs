@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join;
+use majordomo::clock::ManualClock;
 use majordomo::fake::Step;
-use majordomo::{Error, ManualClock, Message, Part, Request};
+use majordomo::{Error, Message, Part, Request};
 use majordomo_vision::{History, ImageDisposition, OMITTED, Scope, Vision, VisionConfig};
 use majordomo_wire::Protocol;
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use majordomo::fake::Step;
+use majordomo::llm::{ImageLimits, RemoteImage};
 use majordomo::{
-    BoxFuture, Capabilities, Error, ErrorKind, Image, ImageLimits, Part, RemoteImage, Request,
-    Response, Result, ToolCall,
+    BoxFuture, Capabilities, Error, ErrorKind, Image, Part, Request, Response, Result, ToolCall,
 };
 use majordomo_vision::{
     DEFAULT_PROMPT, FetchImage, OnFailure, Scope, UNAVAILABLE, Vision, VisionConfig,
@@ -206,7 +206,7 @@ async fn a_panicking_describer_leaves_the_marker() {
 async fn refusals_and_tool_calls_are_not_descriptions() {
     let call = Part::ToolCall(ToolCall::new("a", "delete_all", "{}"));
     for answer in [
-        Response::new(vec![Part::Refusal(majordomo::Text::new("I will not"))]),
+        Response::new(vec![Part::Refusal(majordomo::llm::Text::new("I will not"))]),
         Response::new(vec![call.clone()]),
         Response::new(vec![Part::text("an apple"), call]),
     ] {

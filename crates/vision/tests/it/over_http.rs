@@ -1,10 +1,10 @@
 //! Describers of every dialect behind real sockets.
 
 use bytes::BytesMut;
+use majordomo::llm::RemoteImage;
+use majordomo::providers::{ProviderKind, Settings};
 use majordomo::transport::{Proxies, Transport, TransportConfig};
-use majordomo::{
-    Chain, Part, ProviderKind, Registry, RemoteImage, Request, Response, Settings, Usage,
-};
+use majordomo::{Chain, Part, Registry, Request, Response, Usage};
 use majordomo_testkit::{Script, Upstream};
 use majordomo_vision::{Described, Scope, UNAVAILABLE, Vision, VisionConfig};
 use majordomo_wire::{Protocol, Reply};

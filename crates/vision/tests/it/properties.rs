@@ -1,6 +1,7 @@
 //! Over random conversations: no image is left in any dialect, and nothing else changes.
 
-use majordomo::{File, Message, Part, RemoteImage, Request, Role, ToolCall, ToolResult};
+use majordomo::llm::{File, RemoteImage};
+use majordomo::{Message, Part, Request, Role, ToolCall, ToolResult};
 use majordomo_vision::{History, Latest, Vision, VisionConfig};
 use majordomo_wire::Protocol;
 use proptest::prelude::*;

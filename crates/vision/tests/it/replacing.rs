@@ -1,7 +1,8 @@
 //! What replaces an image.
 
 use majordomo::fake::Step;
-use majordomo::{Error, File, Message, Part, RemoteImage, Request, Role};
+use majordomo::llm::{File, RemoteImage};
+use majordomo::{Error, Message, Part, Request, Role};
 use majordomo_vision::{
     ImageDisposition, Latest, OMITTED, Scope, UNAVAILABLE, Vision, VisionConfig,
 };

@@ -7,9 +7,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use majordomo::fake::{Fake, FakeCall, Step};
+use majordomo::llm::Change;
 use majordomo::{
-    BoxFuture, Capabilities, Chain, Change, EventStream, Message, Model, Part, Provider, Registry,
-    Request, Response, Result, Role, ToolCall, ToolResult,
+    BoxFuture, Capabilities, Chain, EventStream, Message, Model, Part, Provider, Registry, Request,
+    Response, Result, Role, ToolCall, ToolResult,
 };
 use majordomo_vision::{Described, Scope, Vision, VisionConfig};
 use majordomo_wire::{Outgoing, Protocol};

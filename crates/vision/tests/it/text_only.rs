@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use majordomo::fake::{Fake, Step};
-use majordomo::{
-    Accept, AttemptOutcome, Capabilities, Chain, Error, Part, Rejection, Request, Response,
-    TargetName,
-};
+use majordomo::llm::{Accept, AttemptOutcome, Rejection};
+use majordomo::spec::TargetName;
+use majordomo::{Capabilities, Chain, Error, Part, Request, Response};
 use majordomo_vision::{DescribeForTextOnly, Describers, OnFailure, Scope, VisionConfig};
 
 use crate::support::{VisionFixture, image, question, seen, texts};
@@ -124,7 +123,7 @@ async fn several_attempts_share_one_description() {
             1,
             "cache of {cache} bytes"
         );
-        let described = |attempt: &majordomo::Attempt| attempt.changes[0].to_string();
+        let described = |attempt: &majordomo::llm::Attempt| attempt.changes[0].to_string();
         let all: Vec<String> = response
             .attempt_log
             .attempts

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use majordomo::nearest;
+use majordomo::nearest::nearest;
 use toml::de::{DeTable, DeValue};
 
 use super::{ConfigField, ConfigReader};

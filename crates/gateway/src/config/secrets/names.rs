@@ -1,6 +1,6 @@
 //! Classifies names of keys and variables.
 
-use majordomo::nearest;
+use majordomo::nearest::nearest;
 
 /// Parts of a key's name that mark its value as a secret.
 const SECRET_WORDS: [&str; 14] = [

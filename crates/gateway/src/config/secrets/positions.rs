@@ -4,7 +4,7 @@
 //! except values known to be harmless, and only while they have the expected type. A key
 //! whose name marks a secret is masked with everything in it, in every section.
 
-use majordomo::nearest;
+use majordomo::nearest::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

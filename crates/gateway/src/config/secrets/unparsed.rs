@@ -4,7 +4,7 @@
 //! names. Only punctuation, names of sections and keys, and values of keys known to be
 //! harmless are displayed.
 
-use majordomo::nearest;
+use majordomo::nearest::nearest;
 
 use super::names::{SETTINGS, is_reference, is_word, may_be_secret_name};
 use super::patterns;

@@ -1,9 +1,10 @@
 //! Every client dialect with every provider dialect.
 
 use bytes::Bytes;
+use majordomo::llm::Prompt;
 use majordomo::{
-    Error, Event, FinishReason, Json, Message, Part, Prompt, Request, Response, Role, Tool,
-    ToolCall, ToolResult, Usage,
+    Error, Event, FinishReason, Json, Message, Part, Request, Response, Role, Tool, ToolCall,
+    ToolResult, Usage,
 };
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::{FailedResponse, Protocol, with_model};

@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use bytes::{Bytes, BytesMut};
-use majordomo::{Assembler, Error, Event, Request, Response, Result};
+use majordomo::llm::Assembler;
+use majordomo::{Error, Event, Request, Response, Result};
 use majordomo_testkit::Script;
 use majordomo_wire::{Outgoing, Protocol, Reply};
 

@@ -1,7 +1,7 @@
 //! The servers' responses in each dialect: first two calls, then text. Usage is 10 input and 6
 //! output tokens for the calls, 20 and 3 for the text.
 
-use majordomo::ProviderKind;
+use majordomo::providers::ProviderKind;
 use majordomo_wire::Protocol;
 use serde_json::Value;
 

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use bodies::Dialect;
 use majordomo::agent::{Agent, Function, RunOutcome};
+use majordomo::providers::Settings;
 use majordomo::transport::{Proxies, Transport, TransportConfig};
-use majordomo::{Part, Provider, Settings};
+use majordomo::{Part, Provider};
 use majordomo_testkit::{Script, Upstream};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use majordomo::{Attempt, AttemptOutcome, Class, HealthStatus};
+use majordomo::Class;
+use majordomo::health::HealthStatus;
+use majordomo::llm::{Attempt, AttemptOutcome};
 use tokio::time::Instant;
 
 #[derive(Clone, Debug, Default)]

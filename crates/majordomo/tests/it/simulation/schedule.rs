@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use majordomo::{
-    AllBenched, AttemptLog, AttemptOutcome, Chain, ChainConfig, Error, ErrorKind, Event, Registry,
-    Result,
-};
+use majordomo::chain::{AllBenched, ChainConfig};
+use majordomo::llm::{AttemptLog, AttemptOutcome};
+use majordomo::{Chain, Error, ErrorKind, Event, Registry, Result};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::dice::Dice;

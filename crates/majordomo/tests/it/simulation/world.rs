@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use majordomo::fake::{Beat, Fake, Step};
+use majordomo::observe::{Notice, Observer};
 use majordomo::{
     BoxFuture, Capabilities, Class, Error, ErrorKind, Event, EventStream, FinishReason, Model,
-    Notice, Observer, Part, Provider, Registry, Request, Response, Result,
+    Part, Provider, Registry, Request, Response, Result,
 };
 use tokio::time::Instant;
 

@@ -4,10 +4,13 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use majordomo::chain::ChainConfig;
 use majordomo::fake::{Fake, Step};
+use majordomo::health::{HealthConfig, HealthStatus};
+use majordomo::llm::{Attempt, AttemptLog, AttemptOutcome};
+use majordomo::observe::Notice;
 use majordomo::{
-    Attempt, AttemptLog, AttemptOutcome, Chain, ChainConfig, Class, Error, ErrorKind, Event,
-    EventStream, HealthConfig, HealthStatus, Notice, Registry, Request, Response, Result,
+    Chain, Class, Error, ErrorKind, Event, EventStream, Registry, Request, Response, Result,
 };
 
 /// A registry with the providers `fp` and `tail`, which reply `ok` unless scripted. They share
@@ -122,7 +125,7 @@ impl Fixture {
 pub(crate) struct Notices(Arc<Mutex<Vec<String>>>);
 
 impl Notices {
-    pub(crate) fn observer(&self) -> Arc<dyn majordomo::Observer> {
+    pub(crate) fn observer(&self) -> Arc<dyn majordomo::observe::Observer> {
         let lines = Arc::clone(&self.0);
         Arc::new(move |notice: &Notice<'_>| {
             let line = match notice {

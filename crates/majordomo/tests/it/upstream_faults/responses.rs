@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use majordomo::providers::ProviderKind;
 use majordomo::transport::Timeouts;
-use majordomo::{Class, Part, ProviderKind, Request};
+use majordomo::{Class, Part, Request};
 use majordomo_testkit::{Script, Upstream};
 
 use super::stage::{

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use majordomo::chain::ChainConfig;
+use majordomo::clock::ManualClock;
 use majordomo::fake::Fake;
+use majordomo::llm::{AttemptLog, AttemptOutcome};
+use majordomo::providers::{ProviderKind, Settings};
 use majordomo::transport::{Proxies, Timeouts, Transport, TransportConfig};
-use majordomo::{
-    AttemptLog, AttemptOutcome, Chain, ChainConfig, Class, ManualClock, ProviderKind, Registry,
-    Request, Response, ResponseStream, Result, Settings,
-};
+use majordomo::{Chain, Class, Registry, Request, Response, ResponseStream, Result};
 use majordomo_testkit::{Script, Upstream};
 
 /// Long enough for a busy machine, short enough for a test.

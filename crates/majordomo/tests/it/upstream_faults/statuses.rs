@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use majordomo::{ChainConfig, Class, ErrorKind, ProviderKind, Request};
+use majordomo::chain::ChainConfig;
+use majordomo::providers::ProviderKind;
+use majordomo::{Class, ErrorKind, Request};
 use majordomo_testkit::Upstream;
 
 use super::stage::{After, FREE, HELLO, Head, RETRIED, SERVED, Stage, config, json, with_headers};

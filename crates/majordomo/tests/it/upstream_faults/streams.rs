@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use majordomo::llm::Timer;
+use majordomo::providers::ProviderKind;
 use majordomo::transport::Timeouts;
-use majordomo::{Class, ErrorKind, Event, FinishReason, ProviderKind, Request, StreamItem, Timer};
+use majordomo::{Class, ErrorKind, Event, FinishReason, Request, StreamItem};
 use majordomo_testkit::{Script, Upstream};
 
 use super::stage::{DONE, Head, RETRIED, SOON, Stage, UNUSABLE, chunk, events};
