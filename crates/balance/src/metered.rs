@@ -12,10 +12,10 @@ use std::time::Instant;
 use bytes::Bytes;
 use futures_core::Stream;
 use majordomo::clock::Clock;
-use majordomo::llm::{Change, Dialect, RawChunk, RawChunkStream};
+use majordomo::llm::{Change, Dialect, ModelExtras, RawChunk, RawChunkStream};
 use majordomo::{
-    BoxFuture, Capabilities, Error, ErrorKind, Event, EventStream, Model, Request, Response,
-    Result, Usage,
+    BoxFuture, Capabilities, Error, ErrorKind, Event, EventStream, Model, ModelExt, Request,
+    Response, Result, Usage,
 };
 
 use super::{Seat, ServiceStats};
@@ -100,6 +100,12 @@ impl Model for Metered {
         })
     }
 
+    fn extras(&self) -> Option<&dyn ModelExtras> {
+        Some(self)
+    }
+}
+
+impl ModelExtras for Metered {
     fn estimate_tokens(&self, request: &Request) -> u64 {
         self.model.estimate_tokens(request)
     }

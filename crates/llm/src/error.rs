@@ -2,12 +2,12 @@
 
 use std::error::Error as StdError;
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::redact::{self, redact};
+use crate::redacted_cause::RedactedCause;
 use crate::{AttemptLog, Class, KeyOwner, Response, classify};
 
 /// A `Result` whose error defaults to [`Error`].
@@ -133,7 +133,7 @@ struct ErrorDetail {
     request_id: Option<String>,
     retry_after: Option<Duration>,
     key_owner: KeyOwner,
-    cause: Option<Arc<dyn StdError + Send + Sync>>,
+    cause: Option<RedactedCause>,
     partial: Option<Box<Response>>,
     attempt_log: AttemptLog,
 }
@@ -214,10 +214,11 @@ impl Error {
         self
     }
 
-    /// Sets the cause. It becomes part of the text.
+    /// Sets the cause, which [`source`](StdError::source) returns. Its texts are redacted, as
+    /// are those of its own causes.
     #[must_use]
-    pub fn with_cause(mut self, cause: impl StdError + Send + Sync + 'static) -> Self {
-        self.0.cause = Some(Arc::new(cause));
+    pub fn with_cause(mut self, cause: impl StdError) -> Self {
+        self.0.cause = Some(RedactedCause::new(&cause));
         self
     }
 
@@ -254,9 +255,7 @@ impl Error {
                 *text = text.replace(key, redact::HIDDEN);
             }
         }
-        detail
-            .cause
-            .take_if(|cause| cause.to_string().contains(key));
+        detail.cause.take_if(|cause| cause.contains(key));
         self
     }
 
@@ -295,9 +294,24 @@ impl Error {
         &self.0.message
     }
 
-    /// Formats the error without its target.
+    /// Formats the error without its target, but with its causes.
     pub fn reason(&self) -> String {
-        ErrorReason(&self.0, "").to_string()
+        self.with_causes(ErrorReason(&self.0, "").to_string())
+    }
+
+    /// Formats the error with its target and its causes.
+    pub fn report(&self) -> String {
+        self.with_causes(self.to_string())
+    }
+
+    fn with_causes(&self, mut text: String) -> String {
+        let mut cause = self.0.cause.as_ref();
+        while let Some(next) = cause {
+            let separator = if text.is_empty() { "" } else { ": " };
+            text = format!("{text}{separator}{next}");
+            cause = next.next();
+        }
+        text
     }
 
     /// Returns the provider's request id.
@@ -326,8 +340,7 @@ impl Error {
     }
 }
 
-/// Formats as `provider/model: HTTP 429 [code]: message: cause`, omitting what is
-/// unknown.
+/// Formats as `provider/model: HTTP 429 [code]: message`, omitting what is unknown.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let detail = &self.0;
@@ -342,7 +355,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Displays status, code, message and cause, preceded by a separator.
+/// Displays status, code and message, preceded by a separator.
 struct ErrorReason<'a>(&'a ErrorDetail, &'static str);
 
 impl fmt::Display for ErrorReason<'_> {
@@ -362,24 +375,24 @@ impl fmt::Display for ErrorReason<'_> {
         }
         if !detail.message.is_empty() {
             write!(f, "{separator}{}", detail.message)?;
-            separator = ": ";
-        }
-        if let Some(cause) = &detail.cause {
-            write!(f, "{separator}{}", redact(&cause.to_string()))?;
         }
         Ok(())
     }
 }
 
-/// Uses the `Display` text: a derived form would print the cause unredacted.
+/// Uses the `Display` text: kind and text say more than a list of empty fields.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Error({:?}: {self})", self.0.kind)
     }
 }
 
-/// `source` is `None`, because the cause is already part of the text.
-impl StdError for Error {}
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        let cause = self.0.cause.as_ref()?;
+        Some(cause)
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -394,18 +407,23 @@ mod tests {
     }
 
     #[test]
-    fn the_text_contains_target_status_code_message_and_cause() {
+    fn the_text_contains_target_status_code_and_message() {
         let error = Error::http(429, "slow down")
             .with_target("openai", "gpt-6")
             .with_code("rate_limit_exceeded")
             .with_cause(std::io::Error::other("reset"));
         assert_eq!(
             error.to_string(),
-            "openai/gpt-6: HTTP 429 [rate_limit_exceeded]: slow down: reset"
+            "openai/gpt-6: HTTP 429 [rate_limit_exceeded]: slow down"
         );
+        assert_eq!(error.source().unwrap().to_string(), "reset");
         assert_eq!(
             error.reason(),
             "HTTP 429 [rate_limit_exceeded]: slow down: reset"
+        );
+        assert_eq!(
+            error.report(),
+            "openai/gpt-6: HTTP 429 [rate_limit_exceeded]: slow down: reset"
         );
     }
 
@@ -414,10 +432,14 @@ mod tests {
         let cause = std::io::Error::other("GET https://x.example/v1?key=CANARY failed");
         let error = Error::new(ErrorKind::Unknown, "Incorrect API key: sk-CANARY1234567890")
             .with_cause(cause);
+        let source = error.source().unwrap();
         for text in [
             error.to_string(),
+            error.reason(),
             format!("{error:?}"),
             format!("{error:#?}"),
+            source.to_string(),
+            format!("{source:?}"),
         ] {
             assert!(!text.contains("CANARY"), "{text}");
         }
@@ -435,6 +457,7 @@ mod tests {
             "HTTP 401 [[hidden]]: the key [hidden] is wrong"
         );
         assert_eq!(error.request_id(), Some("[hidden]"));
+        assert!(error.source().is_none(), "a cause with the key is dropped");
     }
 
     #[test]

@@ -4,12 +4,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Capabilities, Change, Dialect, Error, ErrorKind, EventStream, Fingerprint, HeuristicEstimator,
-    RawChunkStream, Request, Response, ResponseStream, Result, TokenEstimator,
+    Capabilities, Error, ErrorKind, EventStream, Fingerprint, ModelExtras, Request, Response,
+    Result,
 };
 
 /// A boxed future. Dropping it cancels the work.
@@ -17,8 +16,41 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Serves requests: a single target, or a chain of targets.
 ///
-/// Only `name`, `capabilities`, `generate` and `events` are required; the other
-/// methods default to an [`ErrorKind::Unsupported`] error or a neutral value.
+/// This is what a model must provide. Callers use [`ModelExt`](crate::ModelExt), which
+/// every model has, for the rest; a model that does more than the defaults, such as
+/// counting tokens, implements [`ModelExtras`] and returns itself from
+/// [`extras`](Model::extras).
+///
+/// ```
+/// use std::sync::Arc;
+/// use majordomo_llm::{
+///     BoxFuture, Capabilities, EventStream, Model, Part, Request, Response, Result,
+/// };
+///
+/// /// Repeats what it is told.
+/// struct Echo;
+///
+/// impl Model for Echo {
+///     fn name(&self) -> &str {
+///         "echo/echo"
+///     }
+///
+///     fn capabilities(&self) -> Arc<Capabilities> {
+///         Arc::default()
+///     }
+///
+///     fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>> {
+///         Box::pin(async move {
+///             let said = request.prompt().messages.last().map(|last| last.text());
+///             Ok(Response::new(vec![Part::text(said.unwrap_or_default())]))
+///         })
+///     }
+///
+///     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
+///         Box::pin(async move { Ok(self.generate(request).await?.into_event_stream()) })
+///     }
+/// }
+/// ```
 pub trait Model: Send + Sync {
     /// Returns the full name: `provider/model` for a single target.
     fn name(&self) -> &str;
@@ -31,61 +63,17 @@ pub trait Model: Send + Sync {
 
     /// Sends the request and streams the response's events.
     ///
-    /// Use [`stream`](Model::stream) unless you need every event.
+    /// Callers use [`stream`](crate::ModelExt::stream) unless they need every event. A
+    /// model that cannot stream returns [`Response::into_event_stream`].
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>>;
 
-    /// Sends the request and streams text deltas, complete tool calls and the final
-    /// [`Response`].
-    fn stream(&self, request: Request) -> BoxFuture<'_, Result<ResponseStream>> {
-        Box::pin(async move {
-            let first_call = request.prompt().next_call_number();
-            let events = self.events(request).await?;
-            Ok(ResponseStream::new(events, self.name(), first_call))
-        })
-    }
-
-    /// Estimates the request's input tokens without I/O.
-    fn estimate_tokens(&self, request: &Request) -> u64 {
-        HeuristicEstimator.estimate(request)
-    }
-
-    /// Returns the changes that sending the request would make, without sending it.
+    /// Returns the operations that differ from their defaults, if there are any.
     ///
-    /// # Errors
-    ///
-    /// Fails if the model could not serve the request.
-    fn preview(&self, _request: Request) -> Result<Vec<Change>> {
-        Ok(Vec::new())
-    }
-
-    /// Returns the dialect of [`raw_chunks`](Model::raw_chunks), if those are supported.
-    fn dialect(&self) -> Option<Dialect> {
+    /// A model that wraps another one forwards them, or loses what the inner model does
+    /// better than the defaults.
+    fn extras(&self) -> Option<&dyn ModelExtras> {
         None
     }
-
-    /// Sends the request and streams the provider's bytes unchanged, for a client that
-    /// speaks the model's [`dialect`](Model::dialect).
-    fn raw_chunks(&self, _request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
-        unsupported("raw responses are not supported")
-    }
-
-    /// Asks the provider to count the request's input tokens.
-    fn count_tokens(&self, _request: Request) -> BoxFuture<'_, Result<u64>> {
-        unsupported("token counting is not supported")
-    }
-
-    /// Sends an embeddings request in this dialect and returns the response body
-    /// unchanged. Only the model name in `body` is replaced.
-    fn embed<'a>(&'a self, _dialect: &Dialect, _body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
-        unsupported("embeddings are not supported in this dialect")
-    }
-}
-
-fn unsupported<T: Send + 'static>(text: &'static str) -> BoxFuture<'static, Result<T>> {
-    Box::pin(std::future::ready(Err(Error::new(
-        ErrorKind::Unsupported,
-        text,
-    ))))
 }
 
 /// Creates models. Constructing or inspecting a provider never touches the network;

@@ -1,9 +1,16 @@
 //! Complete responses.
 
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use bytes::Bytes;
+use futures_core::Stream;
 use serde::{Deserialize, Serialize};
 
-use crate::{AttemptLog, Dialect, Event, Message, Native, Part, Role, ToolCall, Usage};
+use crate::{
+    AttemptLog, Dialect, Event, EventStream, Message, Native, Part, Result, Role, ToolCall, Usage,
+};
 
 /// Why the model stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,9 +198,25 @@ impl Response {
         events
     }
 
+    /// Converts the response into a stream of its events, for models that cannot stream.
+    pub fn into_event_stream(self) -> EventStream {
+        Box::pin(ReadyEvents(self.to_events().into()))
+    }
+
     /// Creates the assistant message that continues the conversation.
     pub fn to_message(&self) -> Message {
         Message::new(Role::Assistant, self.parts.clone())
+    }
+}
+
+/// Events that are all known.
+struct ReadyEvents(VecDeque<Event>);
+
+impl Stream for ReadyEvents {
+    type Item = Result<Event>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(self.0.pop_front().map(Ok))
     }
 }
 

@@ -44,8 +44,8 @@ pub mod spec;
 /// ```
 pub mod prelude {
     pub use crate::{
-        Chain, Error, Message, Model, Part, Provider, Registry, Request, Response, Result,
-        StreamItem,
+        Chain, Error, Message, Model, ModelExt, Part, Provider, Registry, Request, Response,
+        Result, StreamItem,
     };
 }
 
@@ -63,8 +63,8 @@ pub use majordomo_agent as agent;
 pub use majordomo_llm as llm;
 pub use majordomo_llm::{
     BoxFuture, Capabilities, Class, Effort, Error, ErrorKind, Event, EventStream, FinishReason,
-    Image, Json, Message, Model, Part, Provider, Request, Response, ResponseStream, Result, Role,
-    StreamItem, Tool, ToolCall, ToolChoice, ToolResult, Usage,
+    Image, Json, Message, Model, ModelExt, Part, Provider, Request, Response, ResponseStream,
+    Result, Role, StreamItem, Tool, ToolCall, ToolChoice, ToolResult, Usage,
 };
 pub use majordomo_media as media;
 pub use majordomo_providers::{fake, transport};

@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use majordomo_llm::{Request, Response, StreamItem};
+use majordomo_llm::{ModelExt, Request, Response, StreamItem};
 use tokio::time::Instant;
 
 use super::builder::{AgentConfig, Observer};

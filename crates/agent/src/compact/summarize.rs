@@ -6,7 +6,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use majordomo_llm::{BoxFuture, Error, ErrorKind, Message, Model, Request, Result, Role, Usage};
+use majordomo_llm::{
+    BoxFuture, Error, ErrorKind, Message, Model, ModelExt, Request, Result, Role, Usage,
+};
 
 use super::render::render;
 use super::{Compact, Compacted, CompactionInput};

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use majordomo_llm::{
-    Error, ErrorKind, FinishReason, Json, Model, OutputFormat, OutputSchema, Part, Request,
-    Response, Result,
+    Error, ErrorKind, FinishReason, Json, Model, ModelExt, OutputFormat, OutputSchema, Part,
+    Request, Response, Result,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;

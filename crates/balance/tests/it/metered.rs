@@ -7,8 +7,8 @@ use std::time::Duration;
 use majordomo::fake::{Beat, Fake, Step};
 use majordomo::llm::AttemptOutcome;
 use majordomo::{
-    Class, ErrorKind, Event, EventStream, FinishReason, Model, Part, Provider, Request, Response,
-    Result, Usage,
+    Class, ErrorKind, Event, EventStream, FinishReason, Model, ModelExt, Part, Provider, Request,
+    Response, Result, Usage,
 };
 use majordomo_balance::{Metered, PoolConfig, ServiceConfig, ServiceStats, Tactic};
 
@@ -258,6 +258,12 @@ impl Model for Embedder {
         unreachable!("only embeddings are requested")
     }
 
+    fn extras(&self) -> Option<&dyn majordomo::llm::ModelExtras> {
+        Some(self)
+    }
+}
+
+impl majordomo::llm::ModelExtras for Embedder {
     fn embed<'a>(
         &'a self,
         _: &majordomo::llm::Dialect,

@@ -1,7 +1,7 @@
 //! The called target, in terms of the semantic conventions.
 
-use majordomo::Registry;
 use majordomo::llm::Dialect;
+use majordomo::{ModelExt, Registry};
 use majordomo_wire::Protocol;
 
 use super::attributes::Attributes;

@@ -1,8 +1,8 @@
 //! Responses of the demo provider.
 
 use majordomo::{
-    Error, ErrorKind, Event, FinishReason, Json, Message, Model, Part, Provider, Request, Tool,
-    ToolChoice, ToolResult,
+    Error, ErrorKind, Event, FinishReason, Json, Message, Model, ModelExt, Part, Provider, Request,
+    Tool, ToolChoice, ToolResult,
 };
 use majordomo_gateway::Demo;
 

@@ -17,8 +17,8 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use majordomo_llm::{
-    Error, ErrorKind, Event, EventStream, FinishReason, Model, RawChunk, RawChunkStream, Request,
-    Response, Result,
+    Error, ErrorKind, Event, EventStream, FinishReason, Model, ModelExt, RawChunk, RawChunkStream,
+    Request, Response, Result,
 };
 
 /// Items without semantic content that are buffered before the stream commits anyway.

@@ -3,7 +3,7 @@
 //! A count can always be estimated, so counting obeys the request's timeout and calls no
 //! target that is not admitted.
 
-use majordomo_llm::{Class, Error, Model, Request};
+use majordomo_llm::{Class, Error, ModelExt, Request};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Chain, ChainTarget};

@@ -1,6 +1,6 @@
 //! Checks a shaped request against a target's declared capabilities.
 
-use majordomo_llm::{Capabilities, Error, ErrorKind, Request, Result};
+use majordomo_llm::{Capabilities, Error, ErrorKind, ModelExt, Request, Result};
 
 use super::ChainTarget;
 

@@ -33,8 +33,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use majordomo_llm::{
-    AttemptLog, BoxFuture, Capabilities, Dialect, EventStream, Model, RawChunkStream, Request,
-    Response, ResponseStream, Result,
+    AttemptLog, BoxFuture, Capabilities, Dialect, EventStream, Model, ModelExt, ModelExtras,
+    RawChunkStream, Request, Response, ResponseStream, Result,
 };
 
 use commit::{Committed, Items, StreamElement};
@@ -261,6 +261,12 @@ impl Model for Chain {
         Box::pin(async move { Ok(self.open(request).await?.events) })
     }
 
+    fn extras(&self) -> Option<&dyn ModelExtras> {
+        Some(self)
+    }
+}
+
+impl ModelExtras for Chain {
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<ResponseStream>> {
         Box::pin(Chain::stream(self, request))
     }

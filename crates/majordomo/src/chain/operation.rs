@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use majordomo_llm::{
-    Accept, BoxFuture, Dialect, Error, ErrorKind, Event, Message, Model, RawChunk, Request,
-    Response, Result,
+    Accept, BoxFuture, Dialect, Error, ErrorKind, Event, Message, Model, ModelExt, RawChunk,
+    Request, Response, Result,
 };
 
 use super::commit::{self, Committed, empty_response};

@@ -1,6 +1,6 @@
 //! Previews what each target would receive, without calling any.
 
-use majordomo_llm::{Change, Dialect, Request, Result};
+use majordomo_llm::{Change, Dialect, ModelExt, Request, Result};
 
 use super::shaping::{ShapeMode, reduce_request, shape_for};
 use super::{Chain, Shaped};

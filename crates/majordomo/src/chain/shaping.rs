@@ -1,7 +1,7 @@
 //! Shapes a request for one target, to send it or to preview it.
 
 use majordomo_agent::schema_to_instructions;
-use majordomo_llm::{Change, Request, Result};
+use majordomo_llm::{Change, ModelExt, Request, Result};
 
 use super::{ChainConfig, ChainTarget, Shaped, TargetView, fit};
 

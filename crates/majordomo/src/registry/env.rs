@@ -86,7 +86,7 @@ impl Registry {
         // The factory is foreign code: it runs without our lock.
         drop(names);
         factory(name, &dsn).map_err(|error| DsnError::Refused {
-            reason: error.to_string(),
+            reason: error.report(),
         })
     }
 }

@@ -236,7 +236,7 @@ impl Registry {
                 let model = provider
                     .model(name.model())
                     .map_err(|error| SpecError::Model {
-                        reason: error.to_string(),
+                        reason: error.report(),
                     })?;
                 let identity = provider.fingerprint();
                 Ok(ChainTarget::new(name, model, &self.shared.health, identity))
@@ -260,7 +260,7 @@ impl Registry {
             let resolved = resolver.resolve(name).await;
             let resolved = resolved.map_err(|error| SpecError::Resolver {
                 name: name.to_owned(),
-                reason: error.to_string(),
+                reason: error.report(),
             })?;
             if let Some(spec) = resolved {
                 return Ok(spec);

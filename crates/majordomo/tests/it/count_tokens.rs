@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use majordomo::llm::ModelExtras;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -60,6 +61,12 @@ impl Model for CountingModel {
         unreachable!("no test streams")
     }
 
+    fn extras(&self) -> Option<&dyn ModelExtras> {
+        Some(self)
+    }
+}
+
+impl ModelExtras for CountingModel {
     fn estimate_tokens(&self, _: &Request) -> u64 {
         7
     }

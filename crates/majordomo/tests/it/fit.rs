@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::support::{Fixture, lines};
 use majordomo::fake::Fake;
-use majordomo::llm::OutputFormat;
+use majordomo::llm::{ModelExtras, OutputFormat};
 use majordomo::{
     BoxFuture, Capabilities, ErrorKind, EventStream, Json, Model, Part, Provider, Request,
     Response, Tool, ToolCall, ToolResult,
@@ -185,6 +185,12 @@ impl Model for OverestimatingModel {
         self.0.events(request)
     }
 
+    fn extras(&self) -> Option<&dyn ModelExtras> {
+        Some(self)
+    }
+}
+
+impl ModelExtras for OverestimatingModel {
     fn estimate_tokens(&self, _: &Request) -> u64 {
         10_000
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use majordomo::llm::{AttemptOutcome, Timer};
 use majordomo::providers::{ProviderKind, Settings};
 use majordomo::transport::{Proxies, Transport, TransportConfig};
-use majordomo::{Class, Error, ErrorKind, Model, Provider, Registry, Request, Result};
+use majordomo::{Class, Error, ErrorKind, Model, ModelExt, Provider, Registry, Request, Result};
 use majordomo_testkit::{Authority, Script, Upstream};
 use tokio::time::Instant;
 

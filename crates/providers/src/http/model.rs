@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use majordomo_llm::{
-    BoxFuture, Capabilities, Change, Dialect, Error, ErrorKind, EventStream, Model, RawChunkStream,
-    Request, Response, Result,
+    BoxFuture, Capabilities, Change, Dialect, Error, ErrorKind, EventStream, Model, ModelExtras,
+    RawChunkStream, Request, Response, Result,
 };
 use majordomo_wire::Codec;
 
@@ -186,6 +186,12 @@ impl Model for HttpModel {
         })
     }
 
+    fn extras(&self) -> Option<&dyn ModelExtras> {
+        Some(self)
+    }
+}
+
+impl ModelExtras for HttpModel {
     fn preview(&self, request: Request) -> Result<Vec<Change>> {
         let (request, notes) = request.recording_changes();
         self.encode(request, false).map_err(|e| self.attribute(e))?;

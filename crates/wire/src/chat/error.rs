@@ -21,7 +21,7 @@ pub(super) fn write_error(error: &Error) -> ErrorReply {
 /// Writes the `error` field of a body or of a stream chunk.
 pub(crate) fn write_into(error: &Error, object: &mut Object<'_>) {
     object.object("error", |o| {
-        o.string("message", &error.to_string());
+        o.string("message", &error.report());
         o.string("type", error_type(error));
         o.raw("param", "null");
         match code(error) {

@@ -23,7 +23,7 @@ pub(super) fn write_into(error: &Error, object: &mut Object<'_>) {
     let status = status_for_client(error);
     object.object("error", |o| {
         o.number("code", status);
-        o.string("message", &error.to_string());
+        o.string("message", &error.report());
         o.string("status", status_name(status));
         let reason = reason(error).filter(|reason| *reason != status_name(status));
         if reason.is_none() && error.retry_after().is_none() {

@@ -62,7 +62,7 @@ fn error_type(error: &Error) -> &'static str {
 /// Agents compact their conversation when they find this phrase.
 fn error_message(error: &Error) -> String {
     const TOO_LONG: &str = "prompt is too long";
-    let text = error.to_string();
+    let text = error.report();
     match error.class() {
         Class::ContextLength if !text.contains(TOO_LONG) => format!("{TOO_LONG}: {text}"),
         _ => text,

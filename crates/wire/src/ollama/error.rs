@@ -20,5 +20,5 @@ pub(super) fn write_error(error: &Error) -> ErrorReply {
 
 /// Writes the `error` field of a body or of a stream line.
 pub(super) fn write_into(error: &Error, object: &mut Object<'_>) {
-    object.string("error", &error.to_string());
+    object.string("error", &error.report());
 }

@@ -41,7 +41,7 @@ pub(super) fn write_error_event(error: &Error, object: &mut Object<'_>) {
 /// Clients parse the delay out of the message, since a stream has no header for
 /// it.
 fn error_message(error: &Error) -> String {
-    let text = error.to_string();
+    let text = error.report();
     match error.retry_after() {
         Some(wait) if !text.contains("try again in") => {
             format!("{text} Please try again in {}s.", wait.as_secs_f64())

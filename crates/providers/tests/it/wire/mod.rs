@@ -10,7 +10,7 @@ mod responses;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use majordomo_llm::{Provider, Request};
+use majordomo_llm::{ModelExt, Provider, Request};
 use majordomo_providers::transport::{Proxies, Transport, TransportConfig};
 use majordomo_providers::{HttpProvider, ProviderKind, Settings, compatible};
 use majordomo_testkit::{Script, Upstream};
