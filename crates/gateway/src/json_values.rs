@@ -19,7 +19,7 @@ pub(crate) fn upper_bound(body: &[u8]) -> usize {
 /// Whether a body holds more values than `most`.
 pub(crate) fn exceed(body: &[u8], most: usize) -> bool {
     // Each value is at the start, or follows a comma or an opening bracket.
-    body.len() > most && upper_bound(body) > most && count_up_to(body, most) > most
+    body.len() >= most && upper_bound(body) > most && count_up_to(body, most) > most
 }
 
 /// Counts outside strings; stops beyond `most`.
