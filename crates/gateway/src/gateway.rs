@@ -12,9 +12,7 @@ use crate::config::transition::AtStartup;
 use crate::config::{self, Config, ConfigWatch, Detected, Diagnostics};
 use crate::operator::{Operator, OperatorThread};
 use crate::reload::{Reloader, StateLoader};
-#[cfg(feature = "otel")]
-use crate::telemetry::Telemetry;
-use crate::{GatewayState, Limits, Server};
+use crate::{GatewayState, Limits, RequestSink, Server};
 
 /// Options of `majordomo serve`.
 #[derive(Clone, Debug, Default)]
@@ -121,11 +119,7 @@ impl Gateway {
         let address = operator_address(&state.server);
         let bound = Operator::bind(address, server.context(), server.tls()).await;
         let operator = bound.map_err(|reason| StartError::Operator { address, reason })?;
-        #[cfg(feature = "otel")]
-        if let Some(telemetry) = Telemetry::start(&loader.environment, &loader.transport) {
-            // The context is new, so it is not set yet.
-            let _ = server.context().telemetry.set(telemetry);
-        }
+        add_span_sink(&server, &loader);
         Ok(Self {
             server,
             operator,
@@ -145,6 +139,11 @@ impl Gateway {
     /// The operator's address.
     pub fn operator_address(&self) -> std::io::Result<SocketAddr> {
         self.operator.address()
+    }
+
+    /// Hands the record of every request to a sink, from the next request on.
+    pub fn add_sink(&self, sink: Arc<dyn RequestSink>) {
+        self.server.add_sink(sink);
     }
 
     /// The scheme of both listeners: `https` with a certificate, else `http`.
@@ -176,7 +175,6 @@ impl Gateway {
 
     /// Serves until `stop` resolves, and reloads the configuration when it changes.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        #[cfg(feature = "otel")]
         let context = self.server.context();
         let server = &self.state.server;
         let at_startup = AtStartup {
@@ -215,9 +213,23 @@ impl Gateway {
             () = operator.ended() => {}
         }
         operator.stop().await;
-        #[cfg(feature = "otel")]
-        if let Some(telemetry) = context.telemetry.get() {
-            telemetry.stop().await;
+        context.sinks().stop().await;
+    }
+}
+
+/// Exports spans, if the environment names a collector. The only place that depends on the
+/// feature.
+#[cfg_attr(not(feature = "otel"), expect(unused_variables))]
+fn add_span_sink(server: &Server, loader: &StateLoader) {
+    #[cfg(feature = "otel")]
+    {
+        let context = server.context();
+        let state = Arc::clone(&context.state);
+        let registry = move || state.load().registry.clone();
+        let spans =
+            crate::telemetry::Spans::start(&loader.environment, &loader.transport, registry);
+        if let Some(spans) = spans {
+            context.add_sink(Arc::new(spans));
         }
     }
 }

@@ -33,6 +33,7 @@ mod max_counts;
 mod metrics;
 mod operator;
 mod outcome;
+mod record;
 mod relay;
 mod reload;
 mod request_id;
@@ -55,9 +56,15 @@ pub use explain::{
     ProcessorPlan, TargetPlan,
 };
 pub use fetch::{AddressPolicy, FetchError, Fetcher, is_public};
+pub use fronts::EndpointLabels;
 pub use gateway::{Gateway, ServeOptions, StartError};
 pub use keys::{ClientKey, ClientKeys, NewKey, generate_key};
 pub use majordomo_rules::{ConditionTrace, RuleTrace};
+pub use outcome::RequestOutcome;
+pub use record::{
+    CallOutcome, FinishedRequest, Needs, RequestKind, RequestParameters, RequestSink,
+    ResponseMetadata, RoutedRequest, StartedRequest, TraceParent, UpstreamCall, UsageSource,
+};
 pub use server::{Handle, Limits, Server};
 pub use state::GatewayState;
 

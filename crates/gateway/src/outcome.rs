@@ -4,11 +4,10 @@
 
 use std::time::Duration;
 
-use majordomo::llm::{Attempt, AttemptLog, AttemptOutcome, Change};
-use majordomo::{Class, Error, ErrorKind, Usage};
+use majordomo::llm::{Attempt, AttemptLog, AttemptOutcome};
+use majordomo::{Class, Error, ErrorKind};
 
 use crate::clip::clip;
-use majordomo_vision::DescribeCall;
 
 /// Longest model name that is kept: a client may send anything as one.
 pub(crate) const MAX_MODEL_NAME: usize = 256;
@@ -19,7 +18,8 @@ pub(crate) const MAX_TARGET_LABEL: usize = 200;
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum RequestOutcome {
+#[non_exhaustive]
+pub enum RequestOutcome {
     /// The client disconnected, or the server stopped.
     #[default]
     ClientGone,
@@ -33,7 +33,7 @@ pub(crate) enum RequestOutcome {
 
 impl RequestOutcome {
     /// The name in logs and metrics.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::ClientGone => "client_gone",
             Self::Complete => "complete",
@@ -41,20 +41,6 @@ impl RequestOutcome {
             Self::Failed => "failed",
         }
     }
-}
-
-/// A finished request.
-pub(crate) struct FinishedRequest<'a> {
-    pub(crate) dialect: &'a str,
-    pub(crate) end: RequestOutcome,
-    pub(crate) status: u16,
-    pub(crate) target: Option<&'a str>,
-    pub(crate) attempts: &'a [AttemptSummary],
-    pub(crate) changes: &'a [Change],
-    pub(crate) described: &'a [DescribeCall],
-    pub(crate) usage: Usage,
-    pub(crate) took: Duration,
-    pub(crate) first_token: Option<Duration>,
 }
 
 /// One attempt, without the provider's text, which may quote the request.
@@ -71,6 +57,11 @@ pub(crate) struct AttemptSummary {
 impl AttemptSummary {
     pub(crate) fn all(attempt_log: &AttemptLog) -> Vec<Self> {
         attempt_log.attempts.iter().map(Self::from).collect()
+    }
+
+    /// Whether the target was called.
+    pub(crate) fn was_sent(&self) -> bool {
+        self.outcome != "skipped"
     }
 }
 

@@ -19,9 +19,9 @@ pub(crate) fn describe(headers: &mut HeaderMap, front: Front, exchange: &Exchang
             headers.insert(name, value);
         }
     };
-    insert("x-majordomo-request-id", &exchange.id);
+    insert("x-majordomo-request-id", exchange.id());
     if front == Front::Messages {
-        insert("request-id", &exchange.id);
+        insert("request-id", exchange.id());
     }
     if let Some(target) = exchange.target() {
         insert("x-majordomo-target", &printable(target));

@@ -4,12 +4,14 @@
 //! decoding and encoding is shared. Uses no sibling module.
 
 mod forwarded_headers;
+mod labels;
 mod path;
 
 use majordomo::llm::Dialect;
 use majordomo_wire::{Codec, Protocol, ollama};
 
 pub(crate) use forwarded_headers::forwarded_headers;
+pub use labels::EndpointLabels;
 pub(crate) use path::{Endpoint, StreamMode, endpoint};
 
 /// The endpoint of one dialect.

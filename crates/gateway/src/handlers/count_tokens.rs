@@ -55,7 +55,7 @@ async fn count(
     let (chain, trace) = state
         .plan_unprocessed(&model, &request, admitted, false)
         .await?;
-    admitted.exchange.set_route(&chain, trace);
+    admitted.exchange.routed(&chain, trace, Some(&request));
     let tokens = chain.count_tokens(request).await;
     Ok(counter.write_response(tokens))
 }

@@ -54,8 +54,6 @@ async fn embedded(
     let (chain, trace) = state
         .plan_unprocessed(&model, &empty_request, admitted, true)
         .await?;
-    admitted.exchange.set_route(&chain, trace);
-    #[cfg(feature = "otel")]
-    admitted.exchange.chain_started(None);
+    admitted.exchange.routed(&chain, trace, None);
     chain.embed(front.dialect(), body).await
 }

@@ -75,9 +75,8 @@ async fn plan_request(
     admitted.exchange.set_describe_scope(scope.clone());
     let plan = state.plan(&model, request, admitted, scope).await?;
     admitted.exchange.add_changes(plan.changes);
-    admitted.exchange.set_route(&plan.chain, plan.trace);
-    #[cfg(feature = "otel")]
-    admitted.exchange.chain_started(Some(&plan.request));
+    let exchange = &mut admitted.exchange;
+    exchange.routed(&plan.chain, plan.trace, Some(&plan.request));
     Ok(PlannedRequest {
         options: ReplyOptions {
             stream_usage,
@@ -134,7 +133,6 @@ fn encode_response(
     let exchange = &mut admitted.exchange;
     exchange.served(&response.model, &response.attempt_log);
     exchange.complete(response.usage);
-    #[cfg(feature = "otel")]
     exchange.observe_response(response);
     let own = response.raw.as_ref();
     let own = own.filter(|raw| front.forwards() && raw.dialect == front.dialect());

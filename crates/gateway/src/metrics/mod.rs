@@ -2,7 +2,8 @@
 //!
 //! Every request is counted once, when it ends, without taking a lock that requests
 //! wait for. Clients can invent target names, so their number and length are bounded;
-//! no label holds content or a key. May use `clip` and `outcome`.
+//! no label holds content or a key. May use `clip`, `outcome`
+//! and `record`.
 
 mod counter;
 mod histogram;
@@ -10,6 +11,7 @@ mod target_labels;
 mod text;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use majordomo::Usage;
 use majordomo::health::HealthStatus;
@@ -17,12 +19,13 @@ use majordomo::health::HealthStatus;
 use counter::Counter;
 pub(crate) use counter::Gauge;
 use histogram::Histogram;
-use majordomo_vision::{DescribeCall, FROM_CACHE};
+use majordomo_vision::FROM_CACHE;
 use target_labels::TargetLabels;
 use text::MetricsPage;
 
 use crate::clip::clip;
-use crate::outcome::{FinishedRequest, MAX_TARGET_LABEL};
+use crate::outcome::MAX_TARGET_LABEL;
+use crate::record::{Description, FinishedRequest, RequestSink, StartedRequest};
 
 /// All metrics of a gateway since its start.
 #[derive(Default)]
@@ -49,15 +52,15 @@ impl Metrics {
     }
 
     /// Counts a finished request.
-    pub(crate) fn record(&self, ended: &FinishedRequest<'_>) {
+    pub(crate) fn record(&self, ended: &FinishedRequest) {
         let status = ended.status.to_string();
         let labels = [
-            ("dialect", ended.dialect),
-            ("outcome", ended.end.name()),
+            ("dialect", ended.dialect.as_str()),
+            ("outcome", ended.outcome.name()),
             ("status", &status),
         ];
         self.requests.add(&labels, 1);
-        for attempt in ended.attempts {
+        for attempt in &ended.attempts {
             let target = self.targets.label(&attempt.target);
             let labels = [("target", target), ("outcome", attempt.outcome)];
             self.attempts.add(&labels, 1);
@@ -69,7 +72,7 @@ impl Metrics {
             }
         }
         let Usage { input, output, .. } = ended.usage;
-        if let Some(target) = ended.target {
+        if let Some(target) = &ended.target {
             let target = self.targets.label(clip(target, MAX_TARGET_LABEL));
             for (kind, count) in [("input", input), ("output", output)] {
                 if count > 0 {
@@ -85,8 +88,8 @@ impl Metrics {
                 self.descriptions.add(&[("outcome", "cache")], count);
             }
         }
-        for call in ended.described {
-            self.described(call);
+        for description in &ended.descriptions {
+            self.described(description);
         }
         self.took.observe(ended.took);
         if let Some(time) = ended.first_token {
@@ -94,15 +97,15 @@ impl Metrics {
         }
     }
 
-    fn described(&self, call: &DescribeCall) {
-        let target = call.last_target();
+    fn described(&self, description: &Description) {
+        let target = &*description.target;
         let target = match target.is_empty() {
             true => target,
             false => self.targets.label(clip(target, MAX_TARGET_LABEL)),
         };
-        let labels = [("target", target), ("outcome", call.outcome())];
+        let labels = [("target", target), ("outcome", description.outcome)];
         self.descriptions.add(&labels, 1);
-        let Usage { input, output, .. } = call.usage;
+        let Usage { input, output, .. } = description.usage;
         for (kind, count) in [("input", input), ("output", output)] {
             if count > 0 {
                 let labels = [("target", target), ("kind", kind)];
@@ -115,7 +118,7 @@ impl Metrics {
     pub(crate) fn page(&self, health: &[HealthStatus], ready: bool) -> String {
         let mut page = MetricsPage::default();
         let counters = [
-            ("requests", "RequestSpanData requests.", &self.requests),
+            ("requests", "Finished requests.", &self.requests),
             (
                 "attempts",
                 "Attempts by target and outcome.",
@@ -168,27 +171,44 @@ impl Metrics {
     }
 }
 
+impl RequestSink for Metrics {
+    fn started(&self, _request: &StartedRequest<'_>) {
+        self.open_requests.up();
+    }
+
+    fn streaming(&self, _id: &str) {
+        self.open_streams.up();
+    }
+
+    fn finished(&self, record: &Arc<FinishedRequest>) {
+        if record.stream {
+            self.open_streams.down();
+        }
+        self.open_requests.down();
+        self.record(record);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use majordomo::llm::Change;
+    use majordomo::llm::{Change, Dialect};
 
     use super::*;
     use crate::outcome::{AttemptSummary, RequestOutcome};
 
-    fn ended<'a>(attempts: &'a [AttemptSummary], changes: &'a [Change]) -> FinishedRequest<'a> {
+    fn ended(attempts: Vec<AttemptSummary>, changes: Vec<Change>) -> FinishedRequest {
         FinishedRequest {
-            dialect: "openai-chat",
-            end: RequestOutcome::Complete,
-            status: 200,
-            target: Some("p/m"),
+            dialect: Dialect::new("openai-chat"),
+            outcome: RequestOutcome::Complete,
+            target: Some("p/m".to_owned()),
             attempts,
             changes,
-            described: &[],
             usage: Usage::new(7, 5),
             took: Duration::from_millis(30),
             first_token: Some(Duration::from_millis(20)),
+            ..FinishedRequest::default()
         }
     }
 
@@ -200,16 +220,16 @@ mod tests {
             outcome,
             ..AttemptSummary::default()
         };
-        let attempts = [
+        let attempts = vec![
             attempt("a/x", "failed"),
             attempt("a/x", "failed"),
             attempt("p/m", "served"),
         ];
-        let changes = [
+        let changes = vec![
             Change::new("image", "resized").times(2),
             Change::new("top_k", "dropped"),
         ];
-        metrics.record(&ended(&attempts, &changes));
+        metrics.record(&ended(attempts, changes));
         metrics.open_streams.up();
         let page = metrics.page(&[], true);
         for line in [
@@ -235,23 +255,21 @@ mod tests {
     #[test]
     fn describer_calls_are_counted_separately_from_responses() {
         let metrics = Metrics::default();
-        let call = |target: Option<&str>, failure: Option<&str>| DescribeCall {
-            target: target.map(str::to_owned),
+        let description = |target: &str, outcome| Description {
+            outcome,
+            target: target.to_owned(),
             attempts: Vec::new(),
             usage: Usage::new(100, 20),
-            began: tokio::time::Instant::now().into_std(),
             took: Duration::ZERO,
-            failure: failure.map(str::to_owned),
         };
-        let calls = [
-            call(Some("eyes/a"), None),
-            call(Some("eyes/a"), Some("the description is empty")),
-            call(None, Some("cancelled")),
-        ];
-        let changes = [Change::new("image", FROM_CACHE).times(3)];
+        let changes = vec![Change::new("image", FROM_CACHE).times(3)];
         metrics.record(&FinishedRequest {
-            described: &calls,
-            ..ended(&[], &changes)
+            descriptions: vec![
+                description("eyes/a", "described"),
+                description("eyes/a", "failed"),
+                description("", "cancelled"),
+            ],
+            ..ended(Vec::new(), changes)
         });
         let page = metrics.page(&[], true);
         for line in [
@@ -271,12 +289,12 @@ mod tests {
     fn client_chosen_names_neither_break_the_page_nor_exhaust_memory() {
         let metrics = Metrics::default();
         for n in 0..5_000 {
-            let attempts = [AttemptSummary {
+            let attempts = vec![AttemptSummary {
                 target: format!("p/\"{n}\n}}"),
                 outcome: "failed",
                 ..AttemptSummary::default()
             }];
-            metrics.record(&ended(&attempts, &[]));
+            metrics.record(&ended(attempts, Vec::new()));
         }
         let page = metrics.page(&[], true);
         let attempts = page

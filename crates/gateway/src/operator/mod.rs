@@ -209,7 +209,7 @@ fn error_response(error: &Error) -> Response<Full<Bytes>> {
 #[derive(Serialize)]
 struct RequestsReport {
     /// Latest first.
-    requests: Vec<Arc<RequestTrace>>,
+    requests: Vec<RequestTrace>,
 }
 
 /// A short human-readable status.

@@ -56,6 +56,8 @@ pub(crate) struct Routed {
 pub(crate) struct RouteTrace {
     /// The route's name.
     pub(crate) route: Arc<str>,
+    /// The name of the rule that matched.
+    pub(crate) rule: Option<Box<str>>,
     /// How its rules were evaluated; `None` without rules or without tracing.
     pub(crate) rules: Option<Notes>,
     /// The processors that ran.
@@ -143,6 +145,7 @@ impl Route {
         let mut request = request;
         let mut changes = Vec::new();
         let mut destination = Destination::Route;
+        let mut rule = None;
         let mut rules = None;
         let mut ran = Vec::new();
         if !self.rule_partitions.is_empty() {
@@ -155,7 +158,8 @@ impl Route {
             } else {
                 self.rules.evaluate(&subject)
             };
-            if matched.is_some() {
+            if let Some(index) = matched {
+                rule = Some(self.rules.name(index).into());
                 let mut bypassed = Bypassed::new();
                 let applied = apply(
                     &self.rules,
@@ -179,6 +183,7 @@ impl Route {
             changes,
             trace: RouteTrace {
                 route: Arc::clone(&self.name),
+                rule,
                 rules,
                 processors: ran,
                 because: source.name(),

@@ -31,6 +31,7 @@ impl Route {
         let (chain, source) = self.ordered(context, destination)?;
         let trace = RouteTrace {
             route: Arc::clone(&self.name),
+            rule: matched.map(|rule| self.rules.name(rule).into()),
             rules,
             processors: Vec::new(),
             because: source.name(),

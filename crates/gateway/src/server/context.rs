@@ -1,4 +1,5 @@
-//! State that outlives configurations: admission, metrics, traces and shutdown signals.
+//! State that outlives configurations: admission, metrics, traces, sinks and
+//! shutdown signals.
 
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use super::polls::Polls;
 use super::shutdown::ShutdownSignal;
 use crate::heavy_lane::HeavyLane;
 use crate::metrics::Metrics;
+use crate::record::{RequestLog, RequestSink, Sinks};
 use crate::state::{GatewayState, SharedState};
 use crate::traces::Traces;
 use crate::trust::AuthThrottle;
@@ -20,9 +22,8 @@ pub(crate) struct ServerContext {
     pub(crate) limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) traces: Arc<Traces>,
-    /// The span exporter, if configured.
-    #[cfg(feature = "otel")]
-    pub(crate) telemetry: std::sync::OnceLock<crate::telemetry::Telemetry>,
+    /// Receive the record of every request.
+    sinks: ArcSwap<Sinks>,
     admission: ArcSwap<Admission>,
     /// Failed authentications by peer.
     pub(crate) auth_throttle: AuthThrottle,
@@ -44,15 +45,20 @@ impl ServerContext {
     pub(crate) fn new(state: Arc<GatewayState>, limits: Limits) -> Arc<Self> {
         let metrics = Arc::<Metrics>::default();
         metrics.configure(state.named_targets());
+        let traces = Arc::new(Traces::new(&state.server));
+        let sinks = Sinks::new([
+            Arc::new(RequestLog) as Arc<dyn RequestSink>,
+            metrics.clone() as _,
+            traces.clone() as _,
+        ]);
         Arc::new(Self {
             admission: ArcSwap::new(Admission::new(
                 &state.server,
                 &state.keys,
                 limits.queue_wait,
             )),
-            traces: Arc::new(Traces::new(&state.server)),
-            #[cfg(feature = "otel")]
-            telemetry: std::sync::OnceLock::new(),
+            sinks: ArcSwap::from_pointee(sinks),
+            traces,
             auth_throttle: AuthThrottle::default(),
             lane: Arc::new(HeavyLane::new()),
             polls: Polls::default(),
@@ -64,6 +70,17 @@ impl ServerContext {
             stopping: ShutdownSignal::default(),
             cut: ShutdownSignal::default(),
         })
+    }
+
+    /// The sinks of a request that arrives now.
+    pub(crate) fn sinks(&self) -> Arc<Sinks> {
+        self.sinks.load_full()
+    }
+
+    /// Adds a sink for the requests that arrive from now on.
+    pub(crate) fn add_sink(&self, sink: Arc<dyn RequestSink>) {
+        self.sinks
+            .rcu(|sinks| Arc::new(sinks.with(Arc::clone(&sink))));
     }
 
     pub(crate) fn admission(&self) -> Arc<Admission> {

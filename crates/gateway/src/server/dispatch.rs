@@ -20,10 +20,11 @@ use super::guarded_body::{INTERNAL_ERROR, shutting_down};
 use super::head::{RejectedHead, TOO_LONG};
 use super::readiness::ready;
 use crate::admitted::AdmittedRequest;
-use crate::exchange::Exchange;
-use crate::fronts::{self, Endpoint, Front};
+use crate::exchange::{Arrival, Exchange};
+use crate::fronts::{self, Endpoint, EndpointLabels, Front};
 use crate::handlers;
 use crate::heavy_lane::LaneHandle;
+use crate::record::{RequestKind, TraceParent};
 use crate::respond::{error_response, fail};
 use crate::response_body::Body;
 use crate::state::GatewayState;
@@ -74,13 +75,14 @@ async fn admit(
     let Some(front) = front.or(rejected.map(|_| Front::Chat)) else {
         return (without_dialect(context, &endpoint, outside), None);
     };
-    let metrics = Arc::clone(&context.metrics);
-    let traces = Arc::clone(&context.traces);
-    let mut exchange = Exchange::new(crate::request_id::new_id().into(), front, metrics, traces);
-    #[cfg(feature = "otel")]
-    if let Some(telemetry) = context.telemetry.get() {
-        exchange.set_watch(telemetry.watch(&head, &endpoint, &state.registry));
-    }
+    let arrival = Arrival {
+        id: crate::request_id::new_id().into(),
+        front,
+        kind: kind_of(&endpoint),
+        endpoint: EndpointLabels::of(&head.method, &endpoint),
+    };
+    let mut exchange = Exchange::new(arrival, context.sinks());
+    exchange.set_trace_parent(|| TraceParent::of(&head.headers));
     if let Some(RejectedHead { status, text }) = rejected {
         let error = Error::new(ErrorKind::Local, text).with_status(status);
         return (fail(front, exchange, error), None);
@@ -224,6 +226,15 @@ fn front_of(endpoint: &Endpoint) -> Option<Front> {
     }
 }
 
+fn kind_of(endpoint: &Endpoint) -> RequestKind {
+    match endpoint {
+        Endpoint::Generate { .. } => RequestKind::Generate,
+        Endpoint::Count { .. } => RequestKind::CountTokens,
+        Endpoint::Embeddings(_) => RequestKind::Embed,
+        _ => RequestKind::Other,
+    }
+}
+
 /// Checks a parsed head; raw bytes are checked by the socket.
 pub(super) fn check_head(head: &Request<Incoming>) -> Option<RejectedHead> {
     let refuse = |status, text| Some(RejectedHead { status, text });
@@ -307,19 +318,14 @@ fn plain_text(status: StatusCode, text: Bytes) -> Response<Body> {
 mod tests {
     use http_body_util::BodyExt;
 
-    use crate::traces::Traces;
-
     use super::*;
+    use crate::record::Sinks;
 
     #[tokio::test]
     async fn a_panic_is_an_error_in_the_clients_dialect_and_is_counted() {
         let metrics = Arc::<crate::metrics::Metrics>::default();
-        let exchange = Exchange::new(
-            "id".into(),
-            Front::Messages,
-            Arc::clone(&metrics),
-            Arc::new(Traces::new(&crate::config::ServerSettings::default())),
-        );
+        let sinks = Arc::new(Sinks::new([metrics.clone() as _]));
+        let exchange = Exchange::new(Arrival::at(Front::Messages), sinks);
         let work = async move {
             let _served = exchange;
             panic!("a bug");

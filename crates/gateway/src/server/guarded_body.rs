@@ -146,11 +146,11 @@ mod tests {
     use majordomo_wire::Reply;
 
     use super::*;
-    use crate::exchange::Exchange;
+    use crate::exchange::{Arrival, Exchange};
     use crate::fronts::Front;
     use crate::metrics::Metrics;
+    use crate::record::Sinks;
     use crate::relay::Relay;
-    use crate::traces::Traces;
 
     /// A stream that yields one word and panics.
     fn panicking_stream() -> EventStream {
@@ -178,8 +178,8 @@ mod tests {
             (Front::OllamaChat, "{\"error\""),
         ] {
             let metrics = Arc::<Metrics>::default();
-            let traces = Arc::new(Traces::new(&crate::config::ServerSettings::default()));
-            let exchange = Exchange::new("id".into(), front, Arc::clone(&metrics), traces);
+            let sinks = Arc::new(Sinks::new([metrics.clone() as _]));
+            let exchange = Exchange::new(Arrival::at(front), sinks);
             let opener =
                 Box::new(move |_: Option<&str>| front.codec().stream_writer(&Reply::default()));
             let stream = ForwardedStream::Events(panicking_stream());

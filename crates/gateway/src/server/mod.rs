@@ -43,6 +43,7 @@ pub use limits::Limits;
 pub(crate) use readiness::ready;
 pub(crate) use tls::{Identity, TlsAcceptorHandle};
 
+use crate::record::RequestSink;
 use crate::state::GatewayState;
 
 /// Time for interrupted responses to flush their final error.
@@ -83,6 +84,11 @@ impl Server {
     /// A handle for replacing the configuration.
     pub fn handle(&self) -> Handle {
         Handle(Arc::clone(&self.context))
+    }
+
+    /// Hands the record of every request to a sink, from the next request on.
+    pub fn add_sink(&self, sink: Arc<dyn RequestSink>) {
+        self.context.add_sink(sink);
     }
 
     /// The TLS acceptor, if TLS is configured.

@@ -1,158 +1,98 @@
 //! Client spans: upstream calls, for the response or to describe an image.
 
-use std::time::{Duration, SystemTime};
-
 use majordomo::Usage;
-use majordomo_vision::DescribeCall;
+use majordomo::chain::AttemptKind;
 use opentelemetry::Context;
 use opentelemetry::trace::{Span, SpanBuilder, SpanKind, Status, Tracer};
-use tokio::time::Instant;
 
 use super::attributes::{Attributes, number, word};
-use super::names;
-use super::spans::RequestSpanData;
 use super::upstream::UpstreamAttributes;
-use super::watch::RequestWatch;
-use crate::outcome::AttemptSummary;
+use super::{Spans, names};
+use crate::record::{
+    CallOutcome, FinishedRequest, RequestParameters, ResponseMetadata, UpstreamCall,
+};
 
-/// One upstream call.
-struct UpstreamCall<'a> {
-    attempt: &'a AttemptSummary,
-    /// Since the request's arrival, like `ended`.
-    began: Duration,
-    ended: Duration,
-    stream: bool,
-    purpose: Purpose,
-    usage: Usage,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    Respond,
-    Describe,
-}
-
-impl RequestWatch {
-    /// Exports the calls for the response. The serving target may have streamed long
-    /// after its attempt ended.
-    pub(super) fn export_calls(
-        &self,
-        finished: &RequestSpanData<'_>,
-        arrived: SystemTime,
-        parent: &Context,
-    ) {
-        let request = finished.ended;
-        for attempt in request
-            .attempts
-            .iter()
-            .filter(|attempt| was_called(attempt))
-        {
-            let began = self.chain_began + attempt.at;
-            let call = UpstreamCall {
-                attempt,
-                began,
-                ended: match finished.stream && served(attempt) {
-                    true => self.stream_ended.unwrap_or(request.took),
-                    false => began + attempt.took,
-                },
-                stream: finished.stream,
-                purpose: Purpose::Respond,
-                usage: request.usage,
-            };
-            self.export_call(&call, arrived, parent);
+impl Spans {
+    /// Exports the calls of a request.
+    pub(super) fn export_calls(&self, record: &FinishedRequest, parent: &Context) {
+        let registry = (self.registry)();
+        for call in &record.calls {
+            let upstream = UpstreamAttributes::of(&call.target, &registry);
+            self.export_call(record, call, &upstream, parent);
         }
     }
 
-    /// Exports the calls of a describer, which are always streamed.
-    pub(super) fn export_describe_calls(
+    fn export_call(
         &self,
-        described: &DescribeCall,
-        admitted: Instant,
-        arrived: SystemTime,
+        record: &FinishedRequest,
+        call: &UpstreamCall,
+        upstream: &UpstreamAttributes<'_>,
         parent: &Context,
     ) {
-        let chain_began = described
-            .began
-            .saturating_duration_since(admitted.into_std());
-        let attempts = described.attempts.iter().map(AttemptSummary::from);
-        for attempt in attempts.filter(was_called) {
-            let began = chain_began + attempt.at;
-            let call = UpstreamCall {
-                began,
-                ended: match served(&attempt) {
-                    true => chain_began + described.took,
-                    false => began + attempt.took,
-                },
-                attempt: &attempt,
-                stream: true,
-                purpose: Purpose::Describe,
-                usage: described.usage,
-            };
-            self.export_call(&call, arrived, parent);
-        }
-    }
-
-    fn export_call(&self, call: &UpstreamCall<'_>, arrived: SystemTime, parent: &Context) {
-        let upstream = UpstreamAttributes::of(&call.attempt.target, &self.registry);
-        let operation = match call.purpose {
-            Purpose::Respond if self.embeds => "embeddings",
+        let operation = match call.kind {
+            AttemptKind::Embed => "embeddings",
             _ => upstream.operation(),
         };
+        let served = call.outcome == CallOutcome::Served;
+        let describes = call.kind == AttemptKind::Describe;
         // An interrupted stream counts as served in the attempt log.
-        let interrupted = self
-            .interrupted
-            .filter(|_| call.purpose == Purpose::Respond);
-        let failure = match served(call.attempt) {
-            true => interrupted,
-            false => call.attempt.class,
+        let failure = match served {
+            true if describes => None,
+            true => record.interrupted,
+            false => call.class,
         };
         let failure = failure.map(word);
         let name = format!("{operation} {}", upstream.model);
         let mut attributes = Attributes::default();
         attributes.set(names::OPERATION, operation);
         upstream.write_to(&mut attributes);
-        self.write_call(call, &mut attributes);
+        // Describers always stream.
+        attributes.set(names::REQUEST_STREAM, record.stream || describes);
+        attributes.set(names::TARGET, call.target.clone());
+        let purpose = if describes { "describe" } else { "answer" };
+        attributes.set(names::PURPOSE, purpose);
+        attributes.set_known(names::HTTP_STATUS, call.status.map(i64::from));
+        if !describes {
+            write_parameters(&record.parameters, &mut attributes);
+        }
+        if served {
+            if !describes {
+                write_response(&record.response, &mut attributes);
+            }
+            write_usage(call.usage, &mut attributes);
+            let first = call.first_token.map(|time| time.as_secs_f64());
+            attributes.set_known(names::TIME_TO_FIRST_CHUNK, first);
+        }
         attributes.set_known(names::ERROR_TYPE, failure.clone());
+        let began = record.arrived + call.at;
         let builder = SpanBuilder::from_name(name)
             .with_kind(SpanKind::Client)
-            .with_start_time(arrived + call.began)
+            .with_start_time(began)
             .with_attributes(attributes.into_inner());
         let mut span = self.tracer.build_with_context(builder, parent);
         if let Some(failure) = failure {
             span.set_status(Status::error(failure));
         }
-        span.end_with_timestamp(arrived + call.ended.max(call.began));
-    }
-
-    fn write_call(&self, call: &UpstreamCall<'_>, attributes: &mut Attributes) {
-        let attempt = call.attempt;
-        attributes.set(names::REQUEST_STREAM, call.stream);
-        attributes.set(names::TARGET, attempt.target.clone());
-        attributes.set(names::PURPOSE, call.purpose.name());
-        attributes.set_known(names::HTTP_STATUS, attempt.status.map(i64::from));
-        if call.purpose == Purpose::Respond {
-            self.request.write_to(attributes);
-        }
-        if !served(attempt) {
-            return;
-        }
-        if call.purpose == Purpose::Respond {
-            self.response.write_to(attributes);
-        }
-        write_usage(call.usage, attributes);
-        if call.stream {
-            attributes.set(names::TIME_TO_FIRST_CHUNK, attempt.took.as_secs_f64());
-        }
+        span.end_with_timestamp(began + call.took);
     }
 }
 
-impl Purpose {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Respond => "answer",
-            Self::Describe => "describe",
-        }
-    }
+fn write_parameters(parameters: &RequestParameters, attributes: &mut Attributes) {
+    attributes.set_known(names::MAX_TOKENS, parameters.max_tokens.map(number));
+    attributes.set_known(names::TEMPERATURE, parameters.temperature);
+    attributes.set_known(names::TOP_P, parameters.top_p);
+    attributes.set_known(names::TOP_K, parameters.top_k.map(number));
+    attributes.set_known(names::PRESENCE_PENALTY, parameters.presence_penalty);
+    attributes.set_known(names::FREQUENCY_PENALTY, parameters.frequency_penalty);
+    attributes.set_known(names::SEED, parameters.seed);
+    attributes.set_known(names::REASONING_LEVEL, parameters.effort.map(word));
+    attributes.set_known(names::OUTPUT_TYPE, parameters.output);
+}
+
+fn write_response(response: &ResponseMetadata, attributes: &mut Attributes) {
+    attributes.set_known(names::RESPONSE_ID, response.id.clone());
+    attributes.set_known(names::RESPONSE_MODEL, response.model.clone());
+    attributes.list(names::FINISH_REASONS, response.finish.clone());
 }
 
 /// Token counts, if the provider reported any.
@@ -169,13 +109,4 @@ fn write_usage(usage: Usage, attributes: &mut Attributes) {
     ] {
         attributes.set_known(name, (count > 0).then(|| number(count)));
     }
-}
-
-/// Whether the target was called.
-pub(super) fn was_called(attempt: &AttemptSummary) -> bool {
-    attempt.outcome != "skipped"
-}
-
-fn served(attempt: &AttemptSummary) -> bool {
-    attempt.outcome == "served"
 }

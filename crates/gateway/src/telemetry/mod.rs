@@ -1,56 +1,53 @@
 //! OpenTelemetry spans of requests, behind the feature `otel`.
 //!
-//! Spans are built from a finished request, so a running one pays for a few recorded
-//! fields and nothing per token. Content and keys are never recorded. `OTEL_*`
-//! variables configure the exporter; without an endpoint nothing is recorded or sent.
-//! May use `clock`, `fronts`, `outcome` and `routes`.
+//! A sink that builds spans from finished requests, so a running one pays for a few
+//! recorded fields and nothing per token. `OTEL_*` variables configure the exporter;
+//! without an endpoint there is no such sink. May use `outcome` and `record`.
 
 mod attributes;
 mod calls;
 mod exporter;
 mod names;
 mod parent;
-mod route;
 mod settings;
 mod spans;
 mod upstream;
-mod watch;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use http::request::Parts;
-use majordomo::Registry;
 use majordomo::transport::Transport;
+use majordomo::{BoxFuture, Registry};
 use opentelemetry::InstrumentationScope;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry::{Key, KeyValue};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 
-pub(crate) use spans::RequestSpanData;
-pub(crate) use watch::RequestWatch;
-
 use self::exporter::OtlpExporter;
 use self::settings::OtlpSettings;
-use crate::fronts::Endpoint;
+use crate::record::{FinishedRequest, Needs, RequestSink};
 
 /// Flush timeout on shutdown.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The span exporter. Spans wait in a bounded queue for a thread that sends them in
-/// batches; when it is full they are dropped, and no request waits.
-pub(crate) struct Telemetry {
+/// The sink that exports spans. They wait in a bounded queue for a thread that sends them
+/// in batches; when it is full they are dropped, and no request waits.
+pub(crate) struct Spans {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
+    /// The registry at work, which knows the targets' addresses.
+    registry: Box<dyn Fn() -> Registry + Send + Sync>,
 }
 
-impl Telemetry {
+impl Spans {
     /// Starts the exporter that the environment configures; none without an endpoint.
     /// An invalid setting is logged and only disables spans.
     pub(crate) fn start(
         environment: &BTreeMap<String, String>,
         transport: &Transport,
+        registry: impl Fn() -> Registry + Send + Sync + 'static,
     ) -> Option<Self> {
         let settings = match OtlpSettings::from_env(environment) {
             Ok(settings) => settings?,
@@ -70,34 +67,33 @@ impl Telemetry {
         Some(Self {
             tracer: provider.tracer_with_scope(scope),
             provider,
+            registry: Box::new(registry),
         })
     }
+}
 
-    /// Starts watching a request.
-    pub(crate) fn watch(
-        &self,
-        head: &Parts,
-        endpoint: &Endpoint,
-        registry: &Registry,
-    ) -> RequestWatch {
-        RequestWatch::new(
-            self.tracer.clone(),
-            registry.clone(),
-            parent::context(&head.headers),
-            route::method(&head.method),
-            route::template(endpoint),
-            matches!(endpoint, Endpoint::Embeddings(_)),
-        )
+impl RequestSink for Spans {
+    fn needs(&self) -> Needs {
+        Needs {
+            metadata: true,
+            ..Needs::default()
+        }
+    }
+
+    fn finished(&self, record: &Arc<FinishedRequest>) {
+        self.export(record);
     }
 
     /// Flushes the remaining spans within a timeout.
-    pub(crate) async fn stop(&self) {
+    fn stop(&self) -> BoxFuture<'_, ()> {
         let provider = self.provider.clone();
-        // The SDK blocks on its thread, which waits for this runtime.
-        let stopped =
-            tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(FLUSH_TIMEOUT));
-        // Export errors are logged by the exporter.
-        let _ = stopped.await;
+        Box::pin(async {
+            // The SDK blocks on its thread, which waits for this runtime.
+            let stopped =
+                tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(FLUSH_TIMEOUT));
+            // Export errors are logged by the exporter.
+            let _ = stopped.await;
+        })
     }
 }
 

@@ -4,30 +4,21 @@
 
 use std::str::FromStr;
 
-use http::HeaderMap;
 use opentelemetry::Context;
 use opentelemetry::trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState};
 
-/// Longest forwarded `tracestate`, the minimum that vendors must propagate.
-const LONGEST_STATE: usize = 512;
+use crate::record::TraceParent;
 
 /// The parent context of a request's span; empty if it has none.
-pub(super) fn context(headers: &HeaderMap) -> Context {
-    let parent = only(headers, "traceparent").and_then(read_traceparent);
-    let Some((trace, span, flags)) = parent else {
+pub(super) fn context(parent: Option<&TraceParent>) -> Context {
+    let found = parent.and_then(|parent| read_traceparent(&parent.traceparent));
+    let Some((trace, span, flags)) = found else {
         return Context::new();
     };
-    let state = only(headers, "tracestate").filter(|state| state.len() <= LONGEST_STATE);
+    let state = parent.and_then(|parent| parent.tracestate.as_deref());
     let state = state.and_then(|state| TraceState::from_str(state).ok());
     let parent = SpanContext::new(trace, span, flags, true, state.unwrap_or_default());
     Context::new().with_remote_span_context(parent)
-}
-
-/// A header that occurs exactly once, as text.
-fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    let mut values = headers.get_all(name).iter();
-    let value = values.next()?.to_str().ok()?;
-    values.next().is_none().then_some(value.trim())
 }
 
 /// `version-trace-span-flags`; later versions may append fields.
@@ -68,7 +59,7 @@ fn hex<const N: usize>(text: &str) -> Option<[u8; N]> {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
+    use http::{HeaderMap, HeaderValue};
     use proptest::prelude::*;
 
     use super::*;
@@ -82,7 +73,7 @@ mod tests {
             let value = HeaderValue::from_str(value).unwrap();
             headers.append("traceparent", value);
         }
-        let context = context(&headers);
+        let context = context(TraceParent::of(&headers).as_ref());
         let found = context.span().span_context().clone();
         let ids = (
             found.trace_id().to_string(),

@@ -1,8 +1,8 @@
 //! Recent requests and their outcomes.
 //!
 //! Bounded in number and bytes; the oldest are evicted. A finished request costs one
-//! short lock and no formatting: records are serialized when queried. Request content
-//! is never recorded. May use `config`, `outcome` and `routes`.
+//! short lock and no formatting: records are kept as they are, and serialized when
+//! queried. May use `config`, `outcome`, `record` and `routes`.
 
 mod request_trace;
 
@@ -10,9 +10,10 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(crate) use request_trace::{DescribeTrace, RequestTrace};
+pub(crate) use request_trace::RequestTrace;
 
 use crate::config::ServerSettings;
+use crate::record::{FinishedRequest, Needs, RequestSink};
 
 /// A bounded ring of recent requests.
 pub(crate) struct Traces {
@@ -21,7 +22,7 @@ pub(crate) struct Traces {
 }
 
 struct TraceRing {
-    records: VecDeque<(usize, Arc<RequestTrace>)>,
+    records: VecDeque<(usize, Arc<FinishedRequest>)>,
     bytes: usize,
     most: usize,
     most_bytes: usize,
@@ -54,15 +55,13 @@ impl Traces {
     }
 
     /// Whether tracing is enabled.
-    pub(crate) fn are_kept(&self) -> bool {
+    fn are_kept(&self) -> bool {
         self.kept.load(Ordering::Relaxed)
     }
 
-    /// Records a request.
-    pub(crate) fn keep(&self, mut record: RequestTrace) {
-        record.bound();
-        let bytes = record.weight();
-        let record = Arc::new(record);
+    /// Keeps a record.
+    fn keep(&self, record: Arc<FinishedRequest>) {
+        let bytes = request_trace::weight(&record);
         let mut ring = self.ring();
         ring.bytes += bytes;
         ring.records.push_back((bytes, record));
@@ -73,10 +72,12 @@ impl Traces {
     }
 
     /// The recent requests, latest first.
-    pub(crate) fn latest(&self) -> Vec<Arc<RequestTrace>> {
+    pub(crate) fn latest(&self) -> Vec<RequestTrace> {
         let ring = self.ring();
         let records = ring.records.iter().rev();
-        records.map(|(_, record)| Arc::clone(record)).collect()
+        records
+            .map(|(_, record)| RequestTrace(Arc::clone(record)))
+            .collect()
     }
 
     fn ring(&self) -> MutexGuard<'_, TraceRing> {
@@ -84,9 +85,25 @@ impl Traces {
     }
 }
 
+impl RequestSink for Traces {
+    fn needs(&self) -> Needs {
+        Needs {
+            candidates: self.are_kept(),
+            ..Needs::default()
+        }
+    }
+
+    fn finished(&self, record: &Arc<FinishedRequest>) {
+        // A request without a model is not traced.
+        if self.are_kept() && !record.model.is_empty() {
+            self.keep(Arc::clone(record));
+        }
+    }
+}
+
 impl TraceRing {
     /// Evicts the oldest records beyond the limits.
-    fn shrink(&mut self) -> Option<Vec<Arc<RequestTrace>>> {
+    fn shrink(&mut self) -> Option<Vec<Arc<FinishedRequest>>> {
         let mut evicted = Vec::new();
         while self.records.len() > self.most || self.bytes > self.most_bytes {
             let (bytes, record) = self.records.pop_front()?;
@@ -108,17 +125,17 @@ mod tests {
         server
     }
 
-    fn record(n: usize, model: &str) -> RequestTrace {
-        RequestTrace {
+    fn record(n: usize, model: &str) -> Arc<FinishedRequest> {
+        Arc::new(FinishedRequest {
             id: n.to_string().into(),
             model: model.to_owned(),
-            ..request_trace::tests::blank()
-        }
+            ..FinishedRequest::default()
+        })
     }
 
     fn ids(traces: &Traces) -> Vec<String> {
         let latest = traces.latest();
-        latest.iter().map(|record| record.id.to_string()).collect()
+        latest.iter().map(|trace| trace.0.id.to_string()).collect()
     }
 
     #[test]

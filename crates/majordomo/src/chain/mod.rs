@@ -18,6 +18,7 @@ mod config;
 mod count_tokens;
 mod fit;
 mod fit_images;
+mod gate;
 mod operation;
 mod preview;
 mod relay;
@@ -40,6 +41,7 @@ use majordomo_llm::{
 use commit::{Committed, Items, StreamElement};
 pub use config::{AllBenched, ChainConfig};
 pub use fit_images::FitImages;
+pub use gate::AttemptKind;
 use operation::{Embed, Forward, ForwardOutput, Generate, StreamEvents};
 pub use preview::Preview;
 use relay::Relay;

@@ -11,6 +11,7 @@ mod keys;
 mod max_counts;
 mod model_lists;
 mod passthrough;
+mod records;
 mod reload;
 mod responses;
 mod routes;

@@ -40,6 +40,11 @@ pub(crate) struct Answer {
 impl Stage {
     /// Starts a gateway with this configuration and an empty environment.
     pub(crate) async fn start(config: &str) -> Self {
+        Self::start_with(config, |_| {}).await
+    }
+
+    /// Like [`start`](Self::start), after `prepare` saw the gateway.
+    pub(crate) async fn start_with(config: &str, prepare: impl FnOnce(&Gateway)) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file: PathBuf = folder.path().join("majordomo.toml");
         std::fs::write(&file, config).expect("a file can be written");
@@ -49,6 +54,7 @@ impl Stage {
         };
         let started = Gateway::start(&options, BTreeMap::new()).await;
         let gateway = started.unwrap_or_else(|error| panic!("{error}"));
+        prepare(&gateway);
         let address = gateway.address().expect("it listens");
         let operator = gateway.operator_address().expect("it listens");
         let (stop, stopped) = oneshot::channel();

@@ -2,10 +2,30 @@
 
 use http::Method;
 
-use crate::fronts::{Endpoint, Front, StreamMode};
+use super::Front;
+use super::path::{Endpoint, StreamMode};
+
+/// Low-cardinality names of an HTTP request.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct EndpointLabels {
+    /// The method; `_OTHER` if it is not a common one.
+    pub method: &'static str,
+    /// The path template; `None` for an unknown path.
+    pub path: Option<&'static str>,
+}
+
+impl EndpointLabels {
+    pub(crate) fn of(method: &Method, endpoint: &Endpoint) -> Self {
+        Self {
+            method: method_name(method),
+            path: template(endpoint),
+        }
+    }
+}
 
 /// The method; unknown ones are `_OTHER`.
-pub(super) fn method(method: &Method) -> &'static str {
+fn method_name(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
         Method::HEAD => "HEAD",
@@ -19,7 +39,7 @@ pub(super) fn method(method: &Method) -> &'static str {
 }
 
 /// The path template; none for an unknown path.
-pub(super) fn template(endpoint: &Endpoint) -> Option<&'static str> {
+fn template(endpoint: &Endpoint) -> Option<&'static str> {
     Some(match endpoint {
         Endpoint::Generate { front, stream, .. } => match (front, stream) {
             (Front::Chat, _) => "/v1/chat/completions",

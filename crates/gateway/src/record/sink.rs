@@ -1,0 +1,118 @@
+//! The sinks of a server: who learns of its requests.
+
+use std::sync::Arc;
+
+use majordomo::BoxFuture;
+use majordomo::llm::Dialect;
+
+use super::{FinishedRequest, RequestKind};
+
+/// Receives the start and the record of every request.
+///
+/// Runs on the request path: a sink that writes somewhere hands the record to a queue and
+/// never waits. The record is shared, so keeping it costs no copy.
+pub trait RequestSink: Send + Sync {
+    /// What the record must contain for this sink.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// A request arrived; its key and model are not known yet.
+    fn started(&self, _request: &StartedRequest<'_>) {}
+
+    /// The request has a route and is about to be sent.
+    fn routed(&self, _request: &RoutedRequest<'_>) {}
+
+    /// The response is a stream, which begins.
+    fn streaming(&self, _id: &str) {}
+
+    /// The request is over. Called exactly once per request, also while panicking.
+    fn finished(&self, record: &Arc<FinishedRequest>);
+
+    /// The server stops: flushes what is queued, within a bounded time.
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// Parts of a record that cost allocations and are left out unless a sink reads them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Needs {
+    /// The chain's targets.
+    pub candidates: bool,
+    /// The client's parent span and the provider's response metadata.
+    pub metadata: bool,
+}
+
+/// A request that arrived.
+#[non_exhaustive]
+pub struct StartedRequest<'a> {
+    /// Its id.
+    pub id: &'a Arc<str>,
+    /// The client's dialect.
+    pub dialect: &'a Dialect,
+    /// What it asks for.
+    pub kind: RequestKind,
+}
+
+/// A request with a route.
+#[non_exhaustive]
+pub struct RoutedRequest<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// The name of the client's key.
+    pub key: Option<&'a str>,
+    /// The requested model.
+    pub model: &'a str,
+    /// The route's name, if the model is one.
+    pub route: Option<&'a str>,
+}
+
+/// The sinks of a server, in order. A request keeps those that saw its start.
+#[derive(Default)]
+pub(crate) struct Sinks(Vec<Arc<dyn RequestSink>>);
+
+impl Sinks {
+    pub(crate) fn new(sinks: impl IntoIterator<Item = Arc<dyn RequestSink>>) -> Self {
+        Self(sinks.into_iter().collect())
+    }
+
+    /// The same sinks and one more.
+    pub(crate) fn with(&self, sink: Arc<dyn RequestSink>) -> Self {
+        Self::new(self.0.iter().cloned().chain([sink]))
+    }
+
+    /// What any of them needs.
+    pub(crate) fn needs(&self) -> Needs {
+        let all = self.0.iter().map(|sink| sink.needs());
+        all.fold(Needs::default(), |sum, needs| Needs {
+            candidates: sum.candidates | needs.candidates,
+            metadata: sum.metadata | needs.metadata,
+        })
+    }
+
+    pub(crate) fn started(&self, request: &StartedRequest<'_>) {
+        self.0.iter().for_each(|sink| sink.started(request));
+    }
+
+    pub(crate) fn routed(&self, request: &RoutedRequest<'_>) {
+        self.0.iter().for_each(|sink| sink.routed(request));
+    }
+
+    pub(crate) fn streaming(&self, id: &str) {
+        self.0.iter().for_each(|sink| sink.streaming(id));
+    }
+
+    pub(crate) fn finished(&self, record: FinishedRequest) {
+        let record = Arc::new(record);
+        self.0.iter().for_each(|sink| sink.finished(&record));
+    }
+
+    /// Stops the sinks, one after another.
+    pub(crate) async fn stop(&self) {
+        for sink in &self.0 {
+            sink.stop().await;
+        }
+    }
+}
