@@ -20,6 +20,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["balance", "limits", "majordomo", "rules", "vision", "wire"],
     ),
     ("image-header", &[]),
+    ("ledger", &["llm"]),
     ("limits", &[]),
     ("llm", &[]),
     ("majordomo", &["agent", "llm", "media", "providers"]),

@@ -1,0 +1,33 @@
+//! The ledger: what every attempt used and cost.
+//!
+//! - [`PriceBook`] knows the price of a target; [`PriceCard::cost`] prices
+//!   [`Quantities`]. Money is integers: [`Rate`] in picodollars, [`Cost`] in
+//!   nanodollars, rounded half-up once per row.
+//!
+//! ```
+//! use majordomo_ledger::{PriceBook, PriceQuery, Quantities, Vendor};
+//!
+//! let book = PriceBook::default();
+//! let card = book.price(PriceQuery {
+//!     vendor: &Vendor::of("anthropic", Some("api.anthropic.com")),
+//!     target: "anthropic/claude-sonnet-4-5",
+//!     service_tier: None,
+//!     at_millis: 1_794_924_000_000,
+//! });
+//! let used = Quantities { input: 1_000, output: 100, ..Quantities::default() };
+//! let cost = card.unwrap().cost(&used).unwrap();
+//! assert_eq!(cost.to_string(), "0.0045");
+//! ```
+
+mod civil;
+mod money;
+mod prices;
+mod quantities;
+
+pub use civil::{Day, DayError};
+pub use money::{Cost, MoneyError, Rate};
+pub use prices::{
+    PriceBook, PriceCard, PriceId, PriceOverride, PriceQuery, Rates, TableError, TierOverride,
+    Vendor,
+};
+pub use quantities::Quantities;
