@@ -17,6 +17,7 @@ requests with more than N input tokens. The last price whose conditions hold app
 
 import re
 import sys
+from datetime import datetime, time
 from decimal import Decimal
 from importlib.metadata import version
 
@@ -124,32 +125,40 @@ def condition(constraint):
     return [f"@{start:%H:%M}-{end:%H:%M}"]
 
 
+def day_of(constraint):
+    return getattr(constraint, "start_date", None)
+
+
+def service_tiers(model, standard):
+    """Whole prices of each service tier, from each day on which one of its rates changes."""
+    variants = [v for v in model.price_variants or [] if set(v.when) == {"service_tier"}]
+    tiers = dict.fromkeys(variant.when["service_tier"] for variant in variants)
+    constraints = [getattr(one, "constraint", None) for one in [*standard, *variants]]
+    if tiers and any(c is not None and day_of(c) is None for c in constraints):
+        raise ValueError(f"{model.id} has service tiers and hours")
+    days = [None, *sorted({day_of(c) for c in constraints} - {None})]
+    for tier in tiers:
+        before = None
+        for day in days:
+            at = datetime(1970, 1, 1) if day is None else datetime.combine(day, time())
+            text = rates(model.get_prices(at, {"service_tier": tier}).__dict__)
+            if text != before:
+                yield " ".join([f"@tier={tier}", *([] if day is None else [f"@{day}"]), text])
+            before = text
+
+
 def lines(model):
     standard = model.prices if isinstance(model.prices, list) else [model]
     listed = []
     for one in standard:
         prices = {key: value for key, value in one.prices.__dict__.items() if value is not None}
+        if model.id.endswith(":free") and not prices:
+            prices = {"input_mtok": Decimal(0), "output_mtok": Decimal(0)}
         listed.append((condition(getattr(one, "constraint", None)), prices))
     if not any({"input_mtok", "output_mtok"} & set(prices) for _, prices in listed):
         return None
     words = [" ".join([*when, rates(prices)]).strip() for when, prices in listed]
-    tiers = dict.fromkeys(
-        variant.when["service_tier"]
-        for variant in model.price_variants or []
-        if set(variant.when) == {"service_tier"}
-    )
-    for tier in tiers:
-        for when, prices in listed:
-            merged, since = dict(prices), []
-            for variant in reversed(model.price_variants):
-                if variant.when == {"service_tier": tier}:
-                    since += condition(variant.constraint)
-                    merged |= {k: v for k, v in variant.prices.__dict__.items() if v is not None}
-            both = list(dict.fromkeys(when + since))
-            days = sorted(word for word in both if ":" not in word)
-            both = days[-1:] + [word for word in both if ":" in word]
-            words.append(" ".join([f"@tier={tier}", *both, rates(merged)]))
-    return words
+    return words + list(service_tiers(model, standard))
 
 
 def main():

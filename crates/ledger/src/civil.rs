@@ -60,7 +60,11 @@ impl Day {
         let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let shifted = (5 * day_of_year + 2) / 153;
         let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+        let month = if shifted < 10 {
+            shifted + 3
+        } else {
+            shifted - 9
+        };
         let year = year_of_era + era * 400 + i64::from(month <= 2);
         (year, month, day)
     }
@@ -95,7 +99,9 @@ impl FromStr for Day {
         let error = || DayError(text.to_owned());
         let mut parts = text.split('-').map(|part| {
             let digits = part.bytes().all(|byte| byte.is_ascii_digit());
-            part.parse::<i64>().ok().filter(|_| digits && part.len() <= 4)
+            part.parse::<i64>()
+                .ok()
+                .filter(|_| digits && part.len() <= 4)
         });
         let mut next = || parts.next().flatten().ok_or_else(error);
         let day = Self::from_civil(next()?, next()?, next()?);
@@ -126,7 +132,14 @@ mod tests {
         for text in ["1970-01-01", "2000-02-29", "2026-12-31"] {
             assert_eq!(text.parse::<Day>().unwrap().to_string(), text);
         }
-        for text in ["2026-02-29", "2026-13-01", "26-1-1", "2026-11-17x", "", "+026-11-17"] {
+        for text in [
+            "2026-02-29",
+            "2026-13-01",
+            "26-1-1",
+            "2026-11-17x",
+            "",
+            "+026-11-17",
+        ] {
             assert!(text.parse::<Day>().is_err(), "{text}");
         }
     }

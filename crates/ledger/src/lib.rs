@@ -3,6 +3,8 @@
 //! - [`PriceBook`] knows the price of a target; [`PriceCard::cost`] prices
 //!   [`Quantities`]. Money is integers: [`Rate`] in picodollars, [`Cost`] in
 //!   nanodollars, rounded half-up once per row.
+//! - A [`Store`] keeps rows, rollups and leases; [`SqliteStore`] in a folder.
+//! - [`Ledger`] owns the thread that writes; a [`LedgerSender`] never waits.
 //!
 //! ```
 //! use majordomo_ledger::{PriceBook, PriceQuery, Quantities, Vendor};
@@ -23,6 +25,11 @@ mod civil;
 mod money;
 mod prices;
 mod quantities;
+mod report;
+mod request_id;
+mod rows;
+mod store;
+mod writer;
 
 pub use civil::{Day, DayError};
 pub use money::{Cost, MoneyError, Rate};
@@ -31,3 +38,16 @@ pub use prices::{
     Vendor,
 };
 pub use quantities::Quantities;
+pub use report::{
+    GroupBy, RepriceReport, RepriceSubject, RequestQuery, StoredRequest, UsageQuery, UsageRow,
+    UsageSums, VerifyReport,
+};
+pub use request_id::{RequestId, RequestIdError};
+pub use rows::{
+    AttemptKind, AttemptRow, FinishedRow, LedgerEntry, OpenAttempt, PriceRef, RequestRow,
+    SettleClass,
+};
+pub use store::{Lease, LeaseRequest, RepriceFn, SqliteStore, Store, StoreError};
+pub use writer::{
+    Ledger, LedgerSender, LedgerStatus, OpenStore, Pseudonyms, StatusSnapshot, WriterOptions,
+};

@@ -238,7 +238,6 @@ fn decimal(f: &mut fmt::Formatter<'_>, value: u128, places: u32, least: usize) -
     Ok(())
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,7 +268,10 @@ mod tests {
     #[test]
     fn a_cost_is_rounded_half_up_to_nanodollars() {
         let nano = |pico| Cost::from_picodollars(pico).nanodollars();
-        assert_eq!([nano(499), nano(500), nano(1_499), nano(1_500)], [0, 1, 1, 2]);
+        assert_eq!(
+            [nano(499), nano(500), nano(1_499), nano(1_500)],
+            [0, 1, 1, 2]
+        );
         assert_eq!(nano(u128::MAX), i64::MAX);
     }
 

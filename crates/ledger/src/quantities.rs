@@ -50,7 +50,9 @@ impl From<&Usage> for Quantities {
         Self {
             input: usage.input,
             cache_read: usage.cache_read,
-            cache_write_5m: usage.cache_write,
+            // A write whose lifetime is not reported is of the ordinary kind.
+            cache_write_5m: usage.cache_write.saturating_sub(usage.cache_write_1h),
+            cache_write_1h: usage.cache_write_1h,
             output: usage.output,
             reasoning: usage.reasoning,
             ..Self::default()

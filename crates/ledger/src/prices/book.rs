@@ -196,10 +196,17 @@ impl PriceBook {
         }
     }
 
-    /// The current price of a model in the table, by vendor.
-    pub fn listed(&self, vendor: &str, model: &str, at_millis: i64) -> Option<Arc<PriceCard>> {
+    /// The price of a model in the table, by the name of its section.
+    pub fn listed(
+        &self,
+        vendor: &str,
+        model: &str,
+        service_tier: Option<&str>,
+        at_millis: i64,
+    ) -> Option<Arc<PriceCard>> {
         let listing = self.table.listing(vendor, model)?;
-        listing.at(at_millis.div_euclid(1_000), None).cloned()
+        let seconds = at_millis.div_euclid(1_000);
+        listing.at(seconds, service_tier).cloned()
     }
 
     /// Vendors and models of the table whose name contains `part`.

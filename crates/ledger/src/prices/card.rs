@@ -1,6 +1,7 @@
 //! Rates of one model, and the cost of quantities at these rates.
 
 use std::fmt::{self, Write as _};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -102,7 +103,10 @@ impl Rates {
             (used.cache_write_1h, self.cache_write_1h.or(write)),
             (used.image_input, self.image_input.or(self.input)),
             (used.visible_output(), self.output),
-            (used.reasoning.min(used.output), self.reasoning.or(self.output)),
+            (
+                used.reasoning.min(used.output),
+                self.reasoning.or(self.output),
+            ),
             (used.images, self.image.or(Some(Rate::ZERO))),
             (1, self.request.or(Some(Rate::ZERO))),
         ];
@@ -156,6 +160,8 @@ impl fmt::Display for PriceId {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PriceCard {
     id: PriceId,
+    /// The rates as `Display` writes them.
+    text: Arc<str>,
     base: Rates,
     /// Thresholds of input tokens in ascending order, with complete rates.
     tiers: Vec<(u64, Rates)>,
@@ -174,10 +180,12 @@ impl PriceCard {
         }
         let mut card = Self {
             id: PriceId(0),
+            text: Arc::default(),
             base,
             tiers,
         };
-        let hash = blake3::hash(card.to_string().as_bytes());
+        card.text = card.to_string().into();
+        let hash = blake3::hash(card.text.as_bytes());
         let mut first = [0; 8];
         first.copy_from_slice(&hash.as_bytes()[..8]);
         card.id = PriceId(i64::from_le_bytes(first) & i64::MAX);
@@ -192,6 +200,11 @@ impl PriceCard {
     /// The id of these rates.
     pub fn id(&self) -> PriceId {
         self.id
+    }
+
+    /// The rates as text, as stores keep them.
+    pub(crate) fn text(&self) -> Arc<str> {
+        Arc::clone(&self.text)
     }
 
     /// The rates for a request with this much input.

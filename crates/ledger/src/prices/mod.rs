@@ -15,5 +15,3 @@ pub use book::{PriceBook, PriceOverride, PriceQuery, TierOverride};
 pub use card::{PriceCard, PriceId, Rates};
 pub use table::TableError;
 pub use vendor::Vendor;
-
-pub(crate) use card::parse_rates;

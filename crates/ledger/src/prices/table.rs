@@ -166,7 +166,11 @@ impl PriceTable {
                 let mut fields = line.split('\t');
                 let id = fields.next().unwrap_or_default();
                 let priced = fields.nth(1).is_some();
-                if priced && format!("{vendor}/{id}").to_ascii_lowercase().contains(&part) {
+                if priced
+                    && format!("{vendor}/{id}")
+                        .to_ascii_lowercase()
+                        .contains(&part)
+                {
                     found.push((vendor, id));
                 }
             }

@@ -8,7 +8,7 @@ pub enum Vendor {
     Local,
     /// A section of the price table.
     Listed(&'static str),
-    /// Somebody whose prices are not in the table.
+    /// A vendor whose prices are not in the table.
     Unlisted,
 }
 

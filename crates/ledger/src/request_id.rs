@@ -1,0 +1,109 @@
+//! Ids of requests: UUID version 7, so that they sort by time.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::civil::Day;
+
+/// The id of a request in the ledger. Its first 48 bits are the request's start.
+///
+/// ```
+/// use majordomo_ledger::RequestId;
+///
+/// let id = RequestId::new(1_794_924_000_000, 7);
+/// assert!(id.to_string().ends_with("-7000-8000-000000000007"));
+/// assert_eq!(id.millis(), 1_794_924_000_000);
+/// assert_eq!(id.to_string().parse(), Ok(id));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct RequestId(u128);
+
+impl RequestId {
+    /// An id of a request that started at this Unix time in milliseconds.
+    pub const fn new(millis: i64, random: u128) -> Self {
+        let time = (millis as u128 & 0xffff_ffff_ffff) << 80;
+        let random = random & ((0xfff << 64) | 0x3fff_ffff_ffff_ffff);
+        Self(time | random | (7 << 76) | (0b10 << 62))
+    }
+
+    /// The smallest id of this time, for ranges.
+    pub(crate) const fn first_at(millis: i64) -> Self {
+        Self((millis as u128 & 0xffff_ffff_ffff) << 80)
+    }
+
+    /// The Unix time of the request's start, in milliseconds.
+    pub const fn millis(self) -> i64 {
+        (self.0 >> 80) as i64
+    }
+
+    /// The day of the request's start.
+    pub const fn day(self) -> Day {
+        Day::of_millis(self.millis())
+    }
+
+    pub(crate) const fn bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
+
+    pub(crate) const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(u128::from_be_bytes(bytes))
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let n = self.0;
+        write!(
+            f,
+            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+            (n >> 96) as u32,
+            (n >> 80) as u16,
+            (n >> 64) as u16,
+            (n >> 48) as u16,
+            n & 0xffff_ffff_ffff
+        )
+    }
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<RequestId> for String {
+    fn from(id: RequestId) -> Self {
+        id.to_string()
+    }
+}
+
+/// A text that is not a UUID.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a request id")]
+pub struct RequestIdError(String);
+
+impl FromStr for RequestId {
+    type Err = RequestIdError;
+
+    fn from_str(text: &str) -> Result<Self, RequestIdError> {
+        let error = || RequestIdError(text.chars().take(64).collect());
+        let hex: String = text.split('-').collect();
+        if text.len() != 36 || hex.len() != 32 || hex.starts_with('+') {
+            return Err(error());
+        }
+        u128::from_str_radix(&hex, 16)
+            .map(Self)
+            .map_err(|_| error())
+    }
+}
+
+impl TryFrom<String> for RequestId {
+    type Error = RequestIdError;
+
+    fn try_from(text: String) -> Result<Self, RequestIdError> {
+        text.parse()
+    }
+}

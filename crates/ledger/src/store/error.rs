@@ -1,0 +1,41 @@
+//! Why a store refused.
+
+use std::path::PathBuf;
+
+/// A store that cannot be opened, read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Written by a newer version of majordomo.
+    #[error(
+        "the ledger at {place} has schema {found} and this majordomo knows {known}; \
+         upgrade majordomo, or set another `store` in [ledger]"
+    )]
+    Newer {
+        /// The file or database.
+        place: String,
+        /// Its schema version.
+        found: i64,
+        /// The newest version that is known.
+        known: i64,
+    },
+    /// The folder or a file cannot be used.
+    #[error("the ledger's {path} cannot be used: {source}")]
+    Io {
+        /// The folder or file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// SQLite refused.
+    #[error("the ledger at {path} cannot be used: {source}")]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: rusqlite::Error,
+    },
+    /// Something that cannot be done with this store.
+    #[error("{0}")]
+    Refused(String),
+}

@@ -1,0 +1,115 @@
+//! Durable stores behind one trait.
+//!
+//! A store is synchronous and owned by one thread: the writer's, or that of a command.
+//! Every operation is idempotent, so what failed half-way is simply repeated.
+
+mod error;
+mod lease;
+mod sqlite;
+
+use std::sync::Arc;
+
+use crate::civil::Day;
+use crate::prices::PriceCard;
+use crate::report::{
+    RepriceReport, RepriceSubject, RequestQuery, StoredRequest, UsageQuery, UsageRow, VerifyReport,
+};
+use crate::rows::LedgerEntry;
+
+pub use error::StoreError;
+pub use lease::{Lease, LeaseRequest};
+pub use sqlite::SqliteStore;
+
+/// Looks up the price of a past attempt.
+pub type RepriceFn<'a> = dyn FnMut(&RepriceSubject) -> Option<Arc<PriceCard>> + 'a;
+
+/// Keeps the ledger's rows, rollups and leases.
+pub trait Store: Send {
+    /// Writes entries. Rows that are already there stay as they are, so delivering an
+    /// entry twice writes it once.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be written; the entries can be delivered again.
+    fn write(&mut self, entries: &[LedgerEntry]) -> Result<(), StoreError>;
+
+    /// Turns open attempts of processes that died into rows with the settle class `lost`,
+    /// and returns their number.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be read or written.
+    fn recover(&mut self) -> Result<u64, StoreError>;
+
+    /// Removes the rows of all days before this one. Rollups stay.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a day cannot be removed.
+    fn drop_before(&mut self, day: Day) -> Result<Vec<Day>, StoreError>;
+
+    /// Sums usage, from rollups.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be read.
+    fn usage(&mut self, query: &UsageQuery) -> Result<Vec<UsageRow>, StoreError>;
+
+    /// Lists requests with their attempts, newest first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be read.
+    fn requests(&mut self, query: &RequestQuery) -> Result<Vec<StoredRequest>, StoreError>;
+
+    /// Erases an end user from all rows, and returns the number of requests.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be written.
+    fn forget_user(&mut self, user: &str) -> Result<u64, StoreError>;
+
+    /// Checks the store's files, and its rollups against its rows.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be read at all.
+    fn verify(&mut self) -> Result<VerifyReport, StoreError>;
+
+    /// Prices past attempts anew. Rows stay; a difference becomes a compensating row made
+    /// at `made_millis`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be written.
+    fn reprice(
+        &mut self,
+        since_millis: i64,
+        until_millis: i64,
+        made_millis: i64,
+        price: &mut RepriceFn<'_>,
+    ) -> Result<RepriceReport, StoreError>;
+
+    /// Grants a lease of what is left of a budget: settled + leased ≤ limit holds at every
+    /// moment, over all processes. Returns `None` if nothing is left.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be written; then nothing is granted.
+    fn grant_lease(&mut self, request: &LeaseRequest) -> Result<Option<Lease>, StoreError>;
+
+    /// Ends a lease: what was spent is settled, the rest is free again. Ending it a second
+    /// time changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be written; the lease then still counts as spent.
+    fn close_lease(&mut self, lease: &Lease, spent: crate::Cost) -> Result<(), StoreError>;
+
+    /// Leases of a node that are still open, such as those of an earlier run that died.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be read.
+    fn open_leases(&mut self, node: &str) -> Result<Vec<Lease>, StoreError>;
+}

@@ -1,0 +1,79 @@
+//! Opens a SQLite file: settings, and its schema brought up to date.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::store::StoreError;
+
+/// How long a statement waits for another process's lock. The writer repeats what failed,
+/// so this need not be long.
+const BUSY: Duration = Duration::from_secs(1);
+
+/// Adds the file to an error of SQLite.
+pub(super) fn at(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError + '_ {
+    |source| StoreError::Sqlite {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Opens a file and migrates it to the newest of `steps`.
+pub(super) fn open(path: &Path, steps: &[&str]) -> Result<Connection, StoreError> {
+    let mut db = Connection::open(path).map_err(at(path))?;
+    settings(&db).map_err(at(path))?;
+    let known = steps.len() as i64;
+    let found = version(&db).map_err(at(path))?;
+    if found > known {
+        let place = path.display().to_string();
+        return Err(StoreError::Newer {
+            place,
+            found,
+            known,
+        });
+    }
+    if found < known {
+        migrate(&mut db, steps).map_err(at(path))?;
+    }
+    Ok(db)
+}
+
+fn settings(db: &Connection) -> rusqlite::Result<()> {
+    db.busy_timeout(BUSY)?;
+    db.pragma_update(None, "journal_mode", "WAL")?;
+    // Committed is on disk: a lease must survive a power cut, and rollups must not be
+    // ahead of their rows.
+    db.pragma_update(None, "synchronous", "FULL")?;
+    db.pragma_update(None, "journal_size_limit", 4 << 20)?;
+    // KiB, if negative.
+    db.pragma_update(None, "cache_size", -512)
+}
+
+fn version(db: &Connection) -> rusqlite::Result<i64> {
+    db.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Runs the missing steps in one transaction. A second process waits for it and finds
+/// nothing left to do.
+fn migrate(db: &mut Connection, steps: &[&str]) -> rusqlite::Result<()> {
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found = version(&transaction)?;
+    for step in steps
+        .iter()
+        .skip(usize::try_from(found).unwrap_or_default())
+    {
+        transaction.execute_batch(step)?;
+    }
+    if found < steps.len() as i64 {
+        transaction.pragma_update(None, "user_version", steps.len() as i64)?;
+    }
+    transaction.commit()
+}
+
+/// Creates a file as an older version would have, for tests of the migration.
+#[cfg(test)]
+pub(super) fn open_older(path: &Path, steps: &[&str]) {
+    let mut db = Connection::open(path).unwrap();
+    migrate(&mut db, steps).unwrap();
+}

@@ -1,0 +1,246 @@
+//! Recovery after a crash, retention, erasure of users, and checks.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, params};
+
+use crate::civil::Day;
+use crate::money::Cost;
+use crate::quantities::Quantities;
+use crate::report::VerifyReport;
+use crate::request_id::RequestId;
+use crate::rows::{AttemptRow, FinishedRow, OpenAttempt, RequestRow, SettleClass};
+use crate::store::StoreError;
+
+use super::connection::at;
+use super::names;
+use super::rollup::{self, sum_day};
+use super::run_lock;
+use super::{DAYS, SqliteStore};
+
+impl SqliteStore {
+    /// Turns open attempts of runs that are over into `lost` rows.
+    pub(super) fn recover_open(&mut self) -> Result<u64, StoreError> {
+        for run in run_lock::all(&self.folder) {
+            self.run.is_over(&run);
+        }
+        let open = open_attempts(&self.main).map_err(at(&self.main_path))?;
+        let mut over: BTreeMap<String, bool> = BTreeMap::new();
+        let mut requests: BTreeMap<RequestId, Vec<OpenAttempt>> = BTreeMap::new();
+        for (run, attempt) in open {
+            let run = self.run.name() != run && {
+                let is_over = || self.run.is_over(&run);
+                *over.entry(run.clone()).or_insert_with(is_over)
+            };
+            if run {
+                requests.entry(attempt.request).or_default().push(attempt);
+            }
+        }
+        let lost: Vec<FinishedRow> = requests.into_values().filter_map(lost_row).collect();
+        let count = lost.iter().map(|row| row.attempts.len() as u64).sum();
+        self.write_finished(&lost.iter().collect::<Vec<_>>())?;
+        self.in_main(|main, _| {
+            let mut delete = main.prepare_cached("DELETE FROM open_attempt WHERE request = ?1")?;
+            for row in &lost {
+                delete.execute([row.request.id.bytes()])?;
+            }
+            Ok(())
+        })?;
+        Ok(count)
+    }
+
+    /// Removes the files of all days before this one.
+    pub(super) fn drop_days(&mut self, before: Day) -> Result<Vec<Day>, StoreError> {
+        let mut dropped = Vec::new();
+        for day in self.stored_days()?.into_iter().filter(|day| *day < before) {
+            // What was not summed yet is summed first: rollups outlive their rows.
+            self.roll_up(day)?;
+            self.days.retain(|(open, _)| *open != day);
+            for end in ["", "-wal", "-shm"] {
+                let path = self.folder.join(DAYS).join(format!("{day}.db{end}"));
+                match std::fs::remove_file(&path) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                        return Err(StoreError::Io {
+                            path,
+                            source: error,
+                        });
+                    }
+                    _ => {}
+                }
+            }
+            self.in_main(|main, _| rollup::set_dropped(main, day))?;
+            dropped.push(day);
+        }
+        Ok(dropped)
+    }
+
+    /// Erases a user's name. Rollups have no users.
+    pub(super) fn erase_user(&mut self, user: &str) -> Result<u64, StoreError> {
+        let mut count = 0;
+        for day in self.stored_days()? {
+            let file = self.day(day)?;
+            let path = file.path.clone();
+            count += erase(&file.db, user).map_err(at(&path))?;
+            // The name may be remembered.
+            self.days.retain(|(open, _)| *open != day);
+        }
+        Ok(count)
+    }
+
+    /// Checks every file, and the rollups of every day that still has its rows.
+    pub(super) fn check(&mut self) -> Result<VerifyReport, StoreError> {
+        let mut report = VerifyReport::default();
+        let damage = integrity(&self.main).map_err(at(&self.main_path))?;
+        report.problems.extend(damage);
+        for day in self.stored_days()? {
+            let file = match self.day(day) {
+                Ok(file) => file,
+                Err(error) => {
+                    report.problems.push(error.to_string());
+                    continue;
+                }
+            };
+            report.days += 1;
+            let damage = match integrity(&file.db) {
+                Ok(damage) => damage.map(|damage| format!("{day}: {damage}")),
+                Err(error) => Some(format!("{day}: {error}")),
+            };
+            if damage.is_some() {
+                report.problems.extend(damage);
+                continue;
+            }
+            let path = file.path.clone();
+            let sums = sum_day(&file.db, 0, 0).map_err(at(&path))?;
+            let last = sums.last_attempt;
+            let mut total = rollup::RollupSums::default();
+            for group in sums.groups.values() {
+                total.sums.add(&group.sums);
+                total.correction += group.correction;
+            }
+            report.attempts += total.sums.attempts;
+            let rolled = rollup::rolled(&self.main, day).map_err(at(&self.main_path))?;
+            if rolled.attempt != last {
+                let rolled = rolled.attempt;
+                let text = format!("{day}: {last} attempts, {rolled} of them in the rollups");
+                report.problems.push(text);
+                continue;
+            }
+            if rolled.dropped {
+                continue;
+            }
+            let stored = day_total(&self.main, day).map_err(at(&self.main_path))?;
+            let expected = (
+                total.sums.attempts,
+                total.sums.input,
+                total.sums.output,
+                total.sums.cost,
+                total.correction,
+            );
+            if stored != expected {
+                let text = format!(
+                    "{day}: the rollups have {stored:?} (attempts, input, output, cost, \
+                     corrections), the rows {expected:?}"
+                );
+                report.problems.push(text);
+            }
+        }
+        Ok(report)
+    }
+}
+
+fn open_attempts(main: &Connection) -> rusqlite::Result<Vec<(String, OpenAttempt)>> {
+    let mut select = main.prepare("SELECT run, entry FROM open_attempt")?;
+    let rows = select.query_map([], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+    })?;
+    let mut open = Vec::new();
+    for row in rows {
+        let (run, entry) = row?;
+        open.extend(serde_json::from_str(&entry).ok().map(|entry| (run, entry)));
+    }
+    Ok(open)
+}
+
+/// The rows of a request whose process died.
+fn lost_row(attempts: Vec<OpenAttempt>) -> Option<FinishedRow> {
+    let first = attempts.first()?;
+    let request = RequestRow {
+        id: first.request,
+        key: first.key.clone(),
+        team: first.team.clone(),
+        user: None,
+        tags: Vec::new(),
+        dialect: "".into(),
+        route: None,
+        rule: None,
+        model: first.model.clone(),
+        outcome: "lost".into(),
+        status: 0,
+        duration_ms: 0,
+        first_token_ms: None,
+    };
+    let attempts = attempts.into_iter().map(|open| AttemptRow {
+        number: open.number,
+        kind: open.kind,
+        target: open.target,
+        price: None,
+        used: Quantities {
+            input: open.input_estimate,
+            ..Quantities::default()
+        },
+        cost: open.cost_if_lost,
+        reported_cost: None,
+        settle: SettleClass::Lost,
+        failure: None,
+    });
+    let attempts = attempts.collect();
+    Some(FinishedRow { request, attempts })
+}
+
+fn erase(db: &Connection, user: &str) -> rusqlite::Result<u64> {
+    let Some(id) = names::find(db, user)? else {
+        return Ok(0);
+    };
+    // Freed pages are overwritten, and the journal, which has copies, is emptied.
+    db.pragma_update(None, "secure_delete", "ON")?;
+    db.execute_batch("BEGIN IMMEDIATE")?;
+    let erased = db.execute("UPDATE request SET user = 0 WHERE user = ?1", [id]);
+    // The same text may also be a model's or a key's name.
+    let used = "SELECT 1 FROM request WHERE ?1 IN (key, team, tags, dialect, route, rule, model,
+                outcome) UNION SELECT 1 FROM attempt WHERE ?1 IN (target, failure)";
+    let result = erased.and_then(|erased| {
+        if !db.prepare(used)?.exists(params![id])? {
+            db.execute("DELETE FROM name WHERE id = ?1", [id])?;
+        }
+        db.execute_batch("COMMIT")?;
+        Ok(erased as u64)
+    });
+    if result.is_err() {
+        let _ = db.execute_batch("ROLLBACK");
+    }
+    let erased = result?;
+    db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    Ok(erased)
+}
+
+/// What SQLite finds wrong with a file.
+fn integrity(db: &Connection) -> rusqlite::Result<Option<String>> {
+    let result: String = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+    Ok((result != "ok").then_some(result))
+}
+
+fn day_total(main: &Connection, day: Day) -> rusqlite::Result<(u64, u64, u64, Cost, Cost)> {
+    let quarters =
+        [day, day.minus(-1)].map(|day| crate::civil::quarter_of_millis(day.start_millis()));
+    main.query_row(
+        "SELECT ifnull(sum(attempts), 0), ifnull(sum(input), 0), ifnull(sum(output), 0),
+                ifnull(sum(cost), 0), ifnull(sum(correction), 0)
+         FROM rollup WHERE quarter >= ?1 AND quarter < ?2",
+        quarters,
+        |row| {
+            let count = |index| row.get::<_, i64>(index).map(super::day_file::restored);
+            let cost = |index| row.get(index).map(Cost::from_nanodollars);
+            Ok((count(0)?, count(1)?, count(2)?, cost(3)?, cost(4)?))
+        },
+    )
+}

@@ -1,0 +1,284 @@
+//! SQLite: one file per day for rows, and `ledger.db` for what outlives them.
+//!
+//! `day_file` inserts and reads rows, `rollup` sums them, `reports` answers questions,
+//! `maintenance` checks, forgets and drops, `reprice` corrects, `lease` keeps budgets,
+//! `backup` copies. Several processes may use one folder; SQLite's locks order them.
+
+mod backup;
+mod connection;
+mod day_file;
+mod lease;
+mod maintenance;
+mod names;
+mod reports;
+mod reprice;
+mod rollup;
+mod run_lock;
+mod schema;
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, params};
+
+use crate::civil::Day;
+use crate::money::Cost;
+use crate::report::{
+    RepriceReport, RequestQuery, StoredRequest, UsageQuery, UsageRow, VerifyReport,
+};
+use crate::request_id::RequestId;
+use crate::rows::{FinishedRow, LedgerEntry, OpenAttempt};
+use crate::store::{Lease, LeaseRequest, RepriceFn, Store, StoreError};
+
+use connection::{at, open};
+use day_file::DayFile;
+use names::NameIds;
+use run_lock::RunLock;
+
+/// The file that outlives the days.
+const MAIN: &str = "ledger.db";
+/// The folder of the days.
+const DAYS: &str = "days";
+/// Day files kept open: today's, and its neighbours' around midnight.
+const OPEN_DAYS: usize = 3;
+
+/// A ledger in a folder.
+pub struct SqliteStore {
+    folder: PathBuf,
+    main: Connection,
+    main_path: PathBuf,
+    names: NameIds,
+    days: Vec<(Day, DayFile)>,
+    run: RunLock,
+    /// Requests with open attempts in the store.
+    open: HashSet<RequestId>,
+}
+
+impl SqliteStore {
+    /// Opens the ledger in a folder, and creates both if they are missing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder cannot be used, or if a newer version wrote it.
+    pub fn open(folder: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        let folder = folder.into();
+        let days = folder.join(DAYS);
+        make_private(&folder)?;
+        make_private(&days)?;
+        let main_path = folder.join(MAIN);
+        let main = open(&main_path, schema::MAIN)?;
+        let run = RunLock::new(&folder)?;
+        Ok(Self {
+            folder,
+            main,
+            main_path,
+            names: NameIds::default(),
+            days: Vec::new(),
+            run,
+            open: HashSet::new(),
+        })
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn day_path(&self, day: Day) -> PathBuf {
+        self.folder.join(DAYS).join(format!("{day}.db"))
+    }
+
+    /// The days that have a file, oldest first.
+    fn stored_days(&self) -> Result<Vec<Day>, StoreError> {
+        let folder = self.folder.join(DAYS);
+        let io = |source| StoreError::Io {
+            path: folder.clone(),
+            source,
+        };
+        let mut days = Vec::new();
+        for entry in std::fs::read_dir(&folder).map_err(io)? {
+            let name = entry.map_err(io)?.file_name();
+            let day = name.to_str().and_then(|name| name.strip_suffix(".db"));
+            days.extend(day.and_then(|day| day.parse::<Day>().ok()));
+        }
+        days.sort_unstable();
+        Ok(days)
+    }
+
+    /// An open day, at the end of the list.
+    fn day(&mut self, day: Day) -> Result<&mut DayFile, StoreError> {
+        let found = self.days.iter().position(|(open, _)| *open == day);
+        let entry = match found {
+            Some(index) => self.days.remove(index),
+            None => {
+                if self.days.len() >= OPEN_DAYS {
+                    self.days.remove(0);
+                }
+                (day, DayFile::open(&self.day_path(day))?)
+            }
+        };
+        self.days.push(entry);
+        let (_, file) = self.days.last_mut().expect("just pushed");
+        Ok(file)
+    }
+
+    /// Runs `work` in a transaction on `ledger.db`.
+    fn in_main<T>(
+        &mut self,
+        work: impl FnOnce(&Connection, &mut NameIds) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let begin = self.main.execute_batch("BEGIN IMMEDIATE");
+        let result = begin
+            .and_then(|()| work(&self.main, &mut self.names))
+            .and_then(|value| self.main.execute_batch("COMMIT").map(|()| value));
+        if result.is_err() {
+            // What was rolled back must not be remembered.
+            let _ = self.main.execute_batch("ROLLBACK");
+            self.names.clear();
+        }
+        result.map_err(at(&self.main_path))
+    }
+
+    /// Sums what a day has more than its rollups.
+    fn roll_up(&mut self, day: Day) -> Result<(), StoreError> {
+        self.day(day)?;
+        let (_, file) = self.days.pop().expect("just opened");
+        let result = self.in_main(|main, names| rollup::roll_up(main, names, day, &file));
+        self.days.push((day, file));
+        result
+    }
+
+    fn write_finished(&mut self, finished: &[&FinishedRow]) -> Result<(), StoreError> {
+        let mut by_day: BTreeMap<Day, Vec<&FinishedRow>> = BTreeMap::new();
+        for row in finished {
+            by_day.entry(row.request.id.day()).or_default().push(row);
+        }
+        for (day, rows) in by_day {
+            let result = self.day(day)?.insert(rows.into_iter());
+            if result.is_err() {
+                // A file that was removed or replaced under us is opened anew.
+                self.days.retain(|(open, _)| *open != day);
+            }
+            result?;
+            self.roll_up(day)?;
+        }
+        Ok(())
+    }
+
+    fn write_open(
+        &mut self,
+        opened: &[&OpenAttempt],
+        finished: &[&FinishedRow],
+    ) -> Result<(), StoreError> {
+        let closed: Vec<RequestId> = finished
+            .iter()
+            .map(|row| row.request.id)
+            .filter(|id| self.open.contains(id))
+            .collect();
+        if opened.is_empty() && closed.is_empty() {
+            return Ok(());
+        }
+        let run = self.run.name().to_owned();
+        self.in_main(|main, _| {
+            let mut insert =
+                main.prepare_cached("INSERT OR REPLACE INTO open_attempt VALUES (?1, ?2, ?3, ?4)")?;
+            for open in opened {
+                let entry = serde_json::to_string(open).unwrap_or_default();
+                insert.execute(params![open.request.bytes(), open.number, run, entry])?;
+            }
+            let mut delete = main.prepare_cached("DELETE FROM open_attempt WHERE request = ?1")?;
+            for id in &closed {
+                delete.execute([id.bytes()])?;
+            }
+            Ok(())
+        })?;
+        self.open.extend(opened.iter().map(|open| open.request));
+        for id in closed {
+            self.open.remove(&id);
+        }
+        Ok(())
+    }
+}
+
+impl Store for SqliteStore {
+    fn write(&mut self, entries: &[LedgerEntry]) -> Result<(), StoreError> {
+        let mut finished = Vec::new();
+        let mut opened = Vec::new();
+        for entry in entries {
+            match entry {
+                LedgerEntry::Finished(row) => finished.push(row),
+                LedgerEntry::Opened(open) => opened.push(open),
+            }
+        }
+        // An attempt that ended within the batch leaves no open row.
+        let ended: HashSet<RequestId> = finished.iter().map(|row| row.request.id).collect();
+        opened.retain(|open| !ended.contains(&open.request));
+        self.write_finished(&finished)?;
+        self.write_open(&opened, &finished)
+    }
+
+    fn recover(&mut self) -> Result<u64, StoreError> {
+        // Rows of a crash between the two files.
+        for day in self.stored_days()? {
+            self.roll_up(day)?;
+        }
+        self.recover_open()
+    }
+
+    fn drop_before(&mut self, day: Day) -> Result<Vec<Day>, StoreError> {
+        self.drop_days(day)
+    }
+
+    fn usage(&mut self, query: &UsageQuery) -> Result<Vec<UsageRow>, StoreError> {
+        reports::usage(&self.main, query).map_err(at(&self.main_path))
+    }
+
+    fn requests(&mut self, query: &RequestQuery) -> Result<Vec<StoredRequest>, StoreError> {
+        self.list_requests(query)
+    }
+
+    fn forget_user(&mut self, user: &str) -> Result<u64, StoreError> {
+        self.erase_user(user)
+    }
+
+    fn verify(&mut self) -> Result<VerifyReport, StoreError> {
+        self.check()
+    }
+
+    fn reprice(
+        &mut self,
+        since_millis: i64,
+        until_millis: i64,
+        made_millis: i64,
+        price: &mut RepriceFn<'_>,
+    ) -> Result<RepriceReport, StoreError> {
+        self.reprice_rows(since_millis, until_millis, made_millis, price)
+    }
+
+    fn grant_lease(&mut self, request: &LeaseRequest) -> Result<Option<Lease>, StoreError> {
+        self.in_main(|main, _| lease::grant(main, request))
+    }
+
+    fn close_lease(&mut self, lease: &Lease, spent: Cost) -> Result<(), StoreError> {
+        self.in_main(|main, _| lease::close(main, lease, spent))
+    }
+
+    fn open_leases(&mut self, node: &str) -> Result<Vec<Lease>, StoreError> {
+        lease::open_of(&self.main, node).map_err(at(&self.main_path))
+    }
+}
+
+/// Creates a folder that only its owner may read: names of users are in it.
+fn make_private(folder: &Path) -> Result<(), StoreError> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|source| StoreError::Io {
+        path: folder.to_owned(),
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests;
