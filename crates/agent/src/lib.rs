@@ -52,7 +52,6 @@ pub use compact::{Compact, Compacted, CompactionInput, Summarize};
 pub use majordomo_agent_macros::tool;
 #[cfg(feature = "mcp")]
 pub use mcp::{McpError, McpServer};
-pub use schema::schema_to_instructions;
 pub use skills::{BuiltSkill, Skill, SkillBuilder, calc, clock, clock_with};
 pub use tools::{Function, IntoToolOutput, NoArguments, ToolOutput, Toolbox, ToolboxError};
 pub use transcript::check_transcript;

@@ -177,6 +177,33 @@ impl Request {
         self
     }
 
+    /// Replaces the output schema with an instruction in the system prompt, for a target
+    /// without structured output. Returns `false` if the request has no schema.
+    ///
+    /// ```
+    /// use majordomo_llm::{Json, OutputFormat, Request};
+    ///
+    /// let schema = Json::parse(r#"{"type": "object"}"#).unwrap();
+    /// let mut request = Request::user("who?").schema(schema, "person");
+    /// assert!(request.instruct_schema());
+    /// assert_eq!(request.prompt().output, OutputFormat::Text);
+    /// assert!(request.prompt().system_text().contains(r#"{"type": "object"}"#));
+    /// ```
+    pub fn instruct_schema(&mut self) -> bool {
+        let OutputFormat::Schema(output) = &self.prompt.output else {
+            return false;
+        };
+        let text = format!(
+            "Answer with one JSON value and nothing else: no explanation, no code fence. \
+             The JSON must satisfy this JSON Schema:\n{}",
+            output.schema.as_str()
+        );
+        let prompt = self.edit();
+        prompt.output = OutputFormat::Text;
+        prompt.system.push(Text::new(text));
+        true
+    }
+
     /// Sets the maximum tokens of the response.
     #[must_use]
     pub fn max_tokens(mut self, tokens: u64) -> Self {

@@ -59,6 +59,7 @@ pub mod providers {
 }
 
 pub use chain::Chain;
+#[cfg(feature = "agent")]
 pub use majordomo_agent as agent;
 pub use majordomo_llm as llm;
 pub use majordomo_llm::{
@@ -66,6 +67,7 @@ pub use majordomo_llm::{
     Image, Json, Message, Model, ModelExt, Part, Provider, Request, Response, ResponseStream,
     Result, Role, StreamItem, Tool, ToolCall, ToolChoice, ToolResult, Usage,
 };
+#[cfg(feature = "images")]
 pub use majordomo_media as media;
 pub use majordomo_providers::{fake, transport};
 pub use registry::Registry;

@@ -61,7 +61,7 @@ fn edit_parts(parts: &mut [Part], number: &mut usize, edit: &mut impl FnMut(usiz
 /// let request = Request::user(Part::image("image/png", vec![1]))
 ///     .part(Part::image("image/png", vec![2]));
 /// let (fewer, changes) = majordomo_media::omit_oldest(&request, 1);
-/// assert_eq!(fewer.image_count(), 1);
+/// assert_eq!(fewer.prompt().image_count(), 1);
 /// assert_eq!(changes[0].to_string(), "image:1 omitted");
 /// ```
 pub fn omit_oldest(request: &Request, max_count: usize) -> (Request, Vec<Change>) {

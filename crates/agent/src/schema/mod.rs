@@ -2,11 +2,9 @@
 
 mod checker;
 mod derived;
-mod instructions;
 mod portable;
 mod strict;
 
 pub(crate) use checker::SchemaChecker;
 pub(crate) use derived::{arguments_of, of};
-pub use instructions::schema_to_instructions;
 pub(crate) use strict::{StrictSchema, WRAPPER, strict};

@@ -17,7 +17,7 @@ use super::fence::strip_fence;
 use super::stream::ObjectStream;
 use super::{TypedResponse, partial_json};
 use crate::bounded_json;
-use crate::schema::{SchemaChecker, StrictSchema, WRAPPER, of, schema_to_instructions, strict};
+use crate::schema::{SchemaChecker, StrictSchema, WRAPPER, of, strict};
 
 /// The compiled schema of a type, for use with many requests. Clones share it.
 ///
@@ -161,7 +161,7 @@ impl<T> TypedOutput<T> {
     pub(super) fn apply_to(&self, model: &(impl Model + ?Sized), request: &mut Request) {
         request.edit().output = OutputFormat::Schema(self.schema.sent.clone());
         if !model.capabilities().structured {
-            schema_to_instructions(request);
+            request.instruct_schema();
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use majordomo_llm::{Class, Error};
 
-use super::{FitImages, Shape};
+use super::Shape;
 
 /// What a chain does when every target that could serve is benched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,9 +59,18 @@ impl Default for ChainConfig {
             deadline: None,
             attempt: None,
             classify: None,
-            shapes: vec![Arc::new(FitImages::default())],
+            shapes: default_shapes(),
         }
     }
+}
+
+/// Fits images, unless built without them.
+fn default_shapes() -> Vec<Arc<dyn Shape>> {
+    #[cfg(feature = "images")]
+    let shapes: Vec<Arc<dyn Shape>> = vec![Arc::new(super::FitImages::default())];
+    #[cfg(not(feature = "images"))]
+    let shapes = Vec::new();
+    shapes
 }
 
 impl ChainConfig {

@@ -17,6 +17,7 @@ mod compose;
 mod config;
 mod count_tokens;
 mod fit;
+#[cfg(feature = "images")]
 mod fit_images;
 mod gate;
 mod operation;
@@ -26,6 +27,7 @@ mod retry;
 mod shape;
 mod shaping;
 mod target;
+#[cfg(feature = "agent")]
 mod typed;
 mod walk;
 
@@ -40,6 +42,7 @@ use majordomo_llm::{
 
 use commit::{Committed, Items, StreamElement};
 pub use config::{AllBenched, ChainConfig};
+#[cfg(feature = "images")]
 pub use fit_images::FitImages;
 pub use gate::AttemptKind;
 use operation::{Embed, Forward, ForwardOutput, Generate, StreamEvents};

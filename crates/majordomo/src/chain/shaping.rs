@@ -1,6 +1,5 @@
 //! Shapes a request for one target, to send it or to preview it.
 
-use majordomo_agent::schema_to_instructions;
 use majordomo_llm::{Change, ModelExt, Request, Result};
 
 use super::{ChainConfig, ChainTarget, Shaped, TargetView, fit};
@@ -26,7 +25,7 @@ pub(super) async fn shape_for(
         capabilities: &capabilities,
         dialect: dialect.as_ref(),
     };
-    if !capabilities.structured && schema_to_instructions(&mut shaped.request) {
+    if !capabilities.structured && shaped.request.instruct_schema() {
         shaped.changes.push(Change::new("schema", "instructed"));
     }
     for shape in &config.shapes {

@@ -6,7 +6,7 @@ use majordomo_testkit::files;
 
 /// What tests may read from the environment, by crate and module: a setting with a default,
 /// or something that a part of `./test` sets for this test alone.
-const ALLOWED: [(&str, &str, &str); 11] = [
+const ALLOWED: [(&str, &str, &str); 12] = [
     ("agent", "mcp_stdio", "SERVE"),
     ("agent", "mcp_stdio", "REFERENCE"),
     ("cli", "gateway", "\"PATH\""),
@@ -17,6 +17,7 @@ const ALLOWED: [(&str, &str, &str); 11] = [
     ("media", "ocr", "\"MAJORDOMO_OCR_PYTHON\""),
     ("providers", "wire", "\"UPDATE_SNAPSHOTS\""),
     ("testkit", "environment_variables", "\"CARGO_MANIFEST_DIR\""),
+    ("testkit", "public_surface", "UPDATE"),
     ("wire", "matrix", "\"MAJORDOMO_UPDATE_DOCS\""),
 ];
 

@@ -2,4 +2,6 @@
 
 mod cited_tests;
 mod environment_variables;
+mod features;
 mod layout;
+mod public_surface;
