@@ -110,10 +110,7 @@ async fn send_all(chain: &Arc<Chain>) -> usize {
 
 /// A registry whose head is never benched, so that every request calls it.
 fn registry() -> Registry {
-    let health = HealthConfig {
-        threshold: u32::MAX,
-        ..HealthConfig::default()
-    };
+    let health = HealthConfig::default().with_threshold(u32::MAX);
     Registry::builder()
         .environment(Default::default())
         .health(health)

@@ -88,11 +88,11 @@ async fn a_key_is_sent_to_the_provider_and_printed_nowhere() {
             let mut settings = Settings::new("head", transport)
                 .base_url(upstream.uri("").to_string())
                 .key(Some(KEY.to_owned().into()));
-            settings.timeouts = Some(Timeouts {
-                first_byte: Some(Duration::from_millis(30)),
-                total: Some(Duration::from_millis(100)),
-                ..Timeouts::default()
-            });
+            settings.timeouts = Some(
+                Timeouts::default()
+                    .with_first_byte(Duration::from_millis(30))
+                    .with_total(Duration::from_millis(100)),
+            );
             printed.push(format!("{settings:?}"));
             let provider = kind.provider(settings).unwrap();
             printed.push(format!("{provider:?}"));

@@ -12,6 +12,7 @@ use crate::transport::{Timeouts, Transport};
 /// A provider's name, endpoint, key and overrides. `None` selects the provider's
 /// default.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Settings {
     /// The provider name in specs.
     pub name: String,

@@ -47,10 +47,7 @@ fn secret_request(uri: Uri) -> TransportRequest {
     TransportRequest::post(uri, r#"{"prompt":"CANARY"}"#)
         .credential(&bearer.expect("a key is a header"))
         .credential(&header.expect("a key is a header"))
-        .timeouts(Timeouts {
-            first_byte: Some(Duration::from_millis(30)),
-            ..Timeouts::default()
-        })
+        .timeouts(Timeouts::default().with_first_byte(Duration::from_millis(30)))
 }
 
 /// Sends a request and collects everything printable about it.

@@ -18,13 +18,11 @@ use crate::demo::Demo;
 impl Config {
     /// The `[chain]` settings, with the library's default shapes.
     pub fn chain_config(&self) -> ChainConfig {
-        ChainConfig {
-            retries: self.chain.retries,
-            advance_on_permanent: self.chain.advance_on_permanent,
-            all_benched: self.chain.all_benched,
-            deadline: self.chain.deadline,
-            ..ChainConfig::default()
-        }
+        ChainConfig::default()
+            .with_retries(self.chain.retries)
+            .with_advance_on_permanent(self.chain.advance_on_permanent)
+            .with_all_benched(self.chain.all_benched)
+            .with_deadline(self.chain.deadline)
     }
 
     /// Builds a registry with the built-in providers and their keys from the environment,
@@ -97,14 +95,15 @@ fn make(
     environment: &BTreeMap<String, String>,
     transport: &Transport,
 ) -> Result<Arc<dyn Provider>, Error> {
-    let settings = |base_url: &Option<String>, key: &Option<SecretString>, variables| Settings {
-        base_url: base_url.clone(),
+    let settings = |base_url: &Option<String>, key: &Option<SecretString>, variables| {
+        let mut settings = Settings::new(&provider.name, transport.clone());
+        settings.base_url = base_url.clone();
         // A key from the environment is only sent to the default address.
-        key: match (key, base_url) {
+        settings.key = match (key, base_url) {
             (None, None) => key_in(environment, variables),
             (key, _) => key.clone(),
-        },
-        ..Settings::new(&provider.name, transport.clone())
+        };
+        settings
     };
     match &provider.origin {
         ProviderSource::Declared {

@@ -43,11 +43,9 @@ impl OtlpExporter {
         let message = ExportTraceServiceRequest {
             resource_spans: group_spans_by_resource_and_scope(batch, &self.resource),
         };
-        let timeouts = Timeouts {
-            connect: Some(self.settings.timeout),
-            total: Some(self.settings.timeout),
-            ..Timeouts::default()
-        };
+        let timeouts = Timeouts::default()
+            .with_connect(self.settings.timeout)
+            .with_total(self.settings.timeout);
         let body = message.encode_to_vec();
         TransportRequest::post(self.settings.endpoint.clone(), body)
             .headers(self.settings.headers.clone())

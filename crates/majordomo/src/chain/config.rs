@@ -27,10 +27,11 @@ pub(crate) type Classify = Arc<dyn Fn(&Error) -> Class + Send + Sync>;
 /// ```
 /// use majordomo::chain::ChainConfig;
 ///
-/// let config = ChainConfig { retries: 0, ..ChainConfig::default() };
+/// let config = ChainConfig::default().with_retries(0);
 /// assert!(!config.advance_on_permanent);
 /// ```
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ChainConfig {
     /// Immediate retries of one target after a transient failure.
     pub retries: u32,
@@ -74,6 +75,58 @@ fn default_shapes() -> Vec<Arc<dyn Shape>> {
 }
 
 impl ChainConfig {
+    /// Sets the immediate retries of one target.
+    #[must_use]
+    pub fn with_retries(mut self, retries: u32) -> Self {
+        self.retries = retries;
+        self
+    }
+
+    /// Sets whether a bad request or a policy refusal advances to the next target.
+    #[must_use]
+    pub fn with_advance_on_permanent(mut self, advance_on_permanent: bool) -> Self {
+        self.advance_on_permanent = advance_on_permanent;
+        self
+    }
+
+    /// Sets what happens when every target is benched.
+    #[must_use]
+    pub fn with_all_benched(mut self, all_benched: AllBenched) -> Self {
+        self.all_benched = all_benched;
+        self
+    }
+
+    /// Sets the timeout of a request over all attempts.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: impl Into<Option<Duration>>) -> Self {
+        self.deadline = deadline.into();
+        self
+    }
+
+    /// Sets the timeout of one attempt.
+    #[must_use]
+    pub fn with_attempt(mut self, attempt: impl Into<Option<Duration>>) -> Self {
+        self.attempt = attempt.into();
+        self
+    }
+
+    /// Sets the classification of errors.
+    #[must_use]
+    pub fn with_classify(
+        mut self,
+        classify: impl Fn(&Error) -> Class + Send + Sync + 'static,
+    ) -> Self {
+        self.classify = Some(Arc::new(classify));
+        self
+    }
+
+    /// Sets the shapes, instead of the one that fits images.
+    #[must_use]
+    pub fn with_shapes(mut self, shapes: Vec<Arc<dyn Shape>>) -> Self {
+        self.shapes = shapes;
+        self
+    }
+
     pub(super) fn class_of(&self, error: &Error) -> Class {
         match &self.classify {
             Some(classify) => classify(error),

@@ -37,19 +37,18 @@ impl Dsn {
 
     /// The settings of a provider of this name, with the DSN's address, token and options.
     pub fn settings(&self, name: &str, transport: &Transport) -> Settings {
-        let timeouts = self.options.timeout.map(|longest| Timeouts {
-            first_byte: Some(longest),
-            first_event: Some(longest),
-            total: Some(longest),
-            ..Timeouts::default()
+        let timeouts = self.options.timeout.map(|longest| {
+            Timeouts::default()
+                .with_first_byte(longest)
+                .with_first_event(longest)
+                .with_total(longest)
         });
-        Settings {
-            key: self.token.clone(),
-            timeouts,
-            limits: self.options.limits(),
-            legacy_max_tokens: self.options.legacy_max_tokens,
-            anthropic_version: self.options.anthropic_version.unwrap_or_default(),
-            ..Settings::new(name, transport.clone()).base_url(self.base_url())
-        }
+        let mut settings = Settings::new(name, transport.clone()).base_url(self.base_url());
+        settings.key = self.token.clone();
+        settings.timeouts = timeouts;
+        settings.limits = self.options.limits();
+        settings.legacy_max_tokens = self.options.legacy_max_tokens;
+        settings.anthropic_version = self.options.anthropic_version.unwrap_or_default();
+        settings
     }
 }

@@ -2,43 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::HealthConfig;
 use crate::bench_cause::BenchCause;
-
-/// Configures benches.
-///
-/// ```
-/// use majordomo::health::HealthConfig;
-///
-/// let rules = HealthConfig { threshold: 3, ..HealthConfig::default() };
-/// assert_eq!(rules.base.as_secs(), 5);
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct HealthConfig {
-    /// Consecutive failures that bench a target.
-    pub threshold: u32,
-    /// How long the first bench lasts.
-    pub base: Duration,
-    /// How long a bench lasts at most.
-    pub max: Duration,
-    /// Growth of each further bench (exponential backoff); 1 or less means 2.
-    pub factor: f64,
-    /// Whether a single request at a time probes a target after its bench (half-open), and
-    /// a failed probe benches it again. If off, all requests are admitted immediately and
-    /// failures count from zero.
-    pub single_probe: bool,
-}
-
-impl Default for HealthConfig {
-    fn default() -> Self {
-        Self {
-            threshold: 2,
-            base: Duration::from_secs(5),
-            max: Duration::from_secs(300),
-            factor: 2.0,
-            single_probe: true,
-        }
-    }
-}
 
 const DEFAULT_FACTOR: f64 = 2.0;
 /// Longest bench, within what the clock can represent.

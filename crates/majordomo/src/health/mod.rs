@@ -13,6 +13,7 @@
 //! (`subject_table`). May use `bench_cause`, `clock` and `observe`.
 
 mod breaker;
+mod config;
 mod permit;
 mod subject;
 mod subject_table;
@@ -23,7 +24,7 @@ use std::time::{Duration, Instant};
 use majordomo_llm::Fingerprint;
 
 pub(crate) use breaker::Denied;
-pub use breaker::HealthConfig;
+pub use config::HealthConfig;
 pub(crate) use permit::HealthPermit;
 pub(crate) use subject::Subject;
 use subject_table::SubjectTable;

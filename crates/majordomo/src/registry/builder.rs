@@ -24,7 +24,7 @@ use crate::observe::{Observer, Observers};
 /// let registry = Registry::builder()
 ///     .environment(BTreeMap::new())
 ///     .clock(Arc::new(ManualClock::new()))
-///     .chain(ChainConfig { retries: 0, ..ChainConfig::default() })
+///     .chain(ChainConfig::default().with_retries(0))
 ///     .build();
 /// assert!(registry.providers().is_empty());
 /// ```

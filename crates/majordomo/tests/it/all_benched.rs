@@ -64,10 +64,7 @@ async fn a_forced_target_is_not_retried_after_a_conflict() {
 #[tokio::test(start_paused = true)]
 async fn with_all_benched_fail_the_chain_fails_at_once_without_a_call() {
     for spec in ["fp/a,fp/b", "fp/a"] {
-        let fixture = benched(ChainConfig {
-            all_benched: AllBenched::Fail,
-            ..ChainConfig::default()
-        });
+        let fixture = benched(ChainConfig::default().with_all_benched(AllBenched::Fail));
         let error = fixture.refused(spec).await;
         assert_eq!(error.kind(), ErrorKind::Exhausted);
         assert_eq!(error.attempt_log().calls(), 0);
@@ -78,10 +75,7 @@ async fn with_all_benched_fail_the_chain_fails_at_once_without_a_call() {
 
 #[tokio::test(start_paused = true)]
 async fn an_exhausted_chain_reports_when_the_first_bench_ends() {
-    let fixture = benched(ChainConfig {
-        all_benched: AllBenched::Fail,
-        ..ChainConfig::default()
-    });
+    let fixture = benched(ChainConfig::default().with_all_benched(AllBenched::Fail));
     pass(10).await;
     let error = fixture.refused("fp/a,fp/b").await;
     assert_eq!(error.retry_after(), Some(secs(20)));

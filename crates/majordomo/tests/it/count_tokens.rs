@@ -153,10 +153,7 @@ async fn a_benched_target_and_a_rejected_key_are_not_called() {
 
 #[tokio::test(start_paused = true)]
 async fn a_count_that_exceeds_the_deadline_is_estimated() {
-    let counting = CountingFixture::new(ChainConfig {
-        deadline: Some(secs(5)),
-        ..ChainConfig::default()
-    });
+    let counting = CountingFixture::new(ChainConfig::default().with_deadline(secs(5)));
     let began = tokio::time::Instant::now();
     assert_eq!(counting.chain().count_tokens(Request::user("hi")).await, 7);
     assert_eq!(began.elapsed(), secs(5));

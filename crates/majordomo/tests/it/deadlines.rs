@@ -34,10 +34,7 @@ async fn a_deadline_ends_a_hanging_request_without_penalty() {
 
 #[tokio::test(start_paused = true)]
 async fn the_deadline_covers_all_attempts() {
-    let fixture = Fixture::chained(ChainConfig {
-        retries: 0,
-        ..ChainConfig::default()
-    });
+    let fixture = Fixture::chained(ChainConfig::default().with_retries(0));
     fixture.fp.otherwise(|_| status(500).after(secs(2)));
     let began = Instant::now();
 
@@ -73,10 +70,7 @@ async fn the_chains_deadline_applies_unless_the_request_sets_its_own() {
         (with_timeout(9), 9),
     ];
     for (request, expected) in rows {
-        let fixture = Fixture::chained(ChainConfig {
-            deadline: Some(secs(5)),
-            ..ChainConfig::default()
-        });
+        let fixture = Fixture::chained(ChainConfig::default().with_deadline(secs(5)));
         fixture.script("a", [Step::hang()]);
         let began = Instant::now();
         let error = fixture.chain("fp/a").generate(request).await.unwrap_err();
@@ -129,10 +123,7 @@ async fn cancelling_stops_the_chain_at_once_without_penalty() {
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_request_does_not_count_as_a_success() {
     let fixture = Fixture::with(
-        ChainConfig {
-            retries: 0,
-            ..ChainConfig::default()
-        },
+        ChainConfig::default().with_retries(0),
         HealthConfig::default(),
     );
     let text = majordomo::Event::Text("hel".into());

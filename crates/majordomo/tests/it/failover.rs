@@ -5,21 +5,14 @@ use majordomo::chain::ChainConfig;
 use majordomo::fake::Step;
 use majordomo::health::HealthConfig;
 use majordomo::{Class, Error, ErrorKind, Part, Response, ToolCall};
-use std::sync::Arc;
 
 fn retrying(retries: u32) -> ChainConfig {
-    ChainConfig {
-        retries,
-        ..ChainConfig::default()
-    }
+    ChainConfig::default().with_retries(retries)
 }
 
 /// Failures never bench, so that only retries matter.
 fn never_benching() -> HealthConfig {
-    HealthConfig {
-        threshold: 1_000,
-        ..HealthConfig::default()
-    }
+    HealthConfig::default().with_threshold(1_000)
 }
 
 #[tokio::test(start_paused = true)]
@@ -247,14 +240,11 @@ async fn an_exhausted_chain_names_every_target_with_its_reason() {
 
 #[tokio::test(start_paused = true)]
 async fn a_custom_classifier_replaces_the_built_in_one() {
-    let swapped = ChainConfig {
-        classify: Some(Arc::new(|error: &Error| match error.status() {
-            Some(500) => Class::Invalid,
-            Some(400) => Class::Transient,
-            _ => error.class(),
-        })),
-        ..ChainConfig::default()
-    };
+    let swapped = ChainConfig::default().with_classify(|error: &Error| match error.status() {
+        Some(500) => Class::Invalid,
+        Some(400) => Class::Transient,
+        _ => error.class(),
+    });
     let fixture = Fixture::chained(swapped);
     fixture.script("five-hundred", [status(500)]);
     fixture.script("four-hundred", [status(400), Step::reply("ok")]);
@@ -277,10 +267,8 @@ async fn a_custom_classifier_replaces_the_built_in_one() {
 
 #[tokio::test(start_paused = true)]
 async fn the_attempt_log_shows_the_custom_class() {
-    let fixture = Fixture::chained(ChainConfig {
-        classify: Some(Arc::new(|_: &Error| Class::Conflict)),
-        ..ChainConfig::default()
-    });
+    let fixture =
+        Fixture::chained(ChainConfig::default().with_classify(|_: &Error| Class::Conflict));
     fixture.script("a", [status(500)]);
     let reply = fixture.send("fp/a").await.unwrap();
     assert_eq!(

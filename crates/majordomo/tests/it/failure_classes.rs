@@ -202,10 +202,7 @@ async fn permanent_errors_fail_fast() {
 #[tokio::test(start_paused = true)]
 async fn permanent_errors_advance_without_penalty_when_configured() {
     for step in permanent() {
-        let fixture = Fixture::chained(ChainConfig {
-            advance_on_permanent: true,
-            ..ChainConfig::default()
-        });
+        let fixture = Fixture::chained(ChainConfig::default().with_advance_on_permanent(true));
         let shown = format!("{step:?}");
         assert_eq!(outcome(&fixture, step).await, FREE, "{shown}");
     }
@@ -224,10 +221,7 @@ async fn the_callers_cancellation_or_deadline_stops_the_chain_without_penalty() 
 #[tokio::test(start_paused = true)]
 async fn the_callers_cancellation_or_deadline_stops_the_chain_even_if_permanent_errors_advance() {
     for step in [kind(ErrorKind::Cancelled), kind(ErrorKind::Deadline)] {
-        let fixture = Fixture::chained(ChainConfig {
-            advance_on_permanent: true,
-            ..ChainConfig::default()
-        });
+        let fixture = Fixture::chained(ChainConfig::default().with_advance_on_permanent(true));
         assert_eq!(outcome(&fixture, step).await, STOPS);
     }
 }
@@ -268,10 +262,7 @@ async fn an_unsent_request_is_retried_for_free() {
         (0, vec![free(), free()], "tail/x", 2),
     ];
     for (retries, steps, server, calls) in rows {
-        let fixture = Fixture::chained(ChainConfig {
-            retries,
-            ..ChainConfig::default()
-        });
+        let fixture = Fixture::chained(ChainConfig::default().with_retries(retries));
         let shown = format!("{retries} retries, {steps:?}");
         fixture.script("a", steps);
         assert_eq!(fixture.served_by("fp/a,tail/x").await, server, "{shown}");

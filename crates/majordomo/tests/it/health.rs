@@ -108,17 +108,13 @@ async fn chains_of_one_registry_share_its_health() {
 
 #[tokio::test(start_paused = true)]
 async fn health_is_configurable() {
-    let rules = HealthConfig {
-        threshold: 3,
-        base: secs(10),
-        max: secs(25),
-        factor: 1.5,
-        single_probe: false,
-    };
-    let no_retries = ChainConfig {
-        retries: 0,
-        ..ChainConfig::default()
-    };
+    let rules = HealthConfig::default()
+        .with_threshold(3)
+        .with_base(secs(10))
+        .with_max(secs(25))
+        .with_factor(1.5)
+        .with_single_probe(false);
+    let no_retries = ChainConfig::default().with_retries(0);
     let fixture = Fixture::with(no_retries, rules);
     fixture.fp.otherwise(|_| status(500));
     for expected in [0, 0, 10] {
@@ -137,10 +133,7 @@ async fn health_is_configurable() {
 #[tokio::test(start_paused = true)]
 async fn a_factor_of_one_or_less_means_two() {
     for factor in [1.0, 0.0, -3.0, f64::NAN] {
-        let rules = HealthConfig {
-            factor,
-            ..HealthConfig::default()
-        };
+        let rules = HealthConfig::default().with_factor(factor);
         let fixture = Fixture::with(ChainConfig::default(), rules);
         fixture.fp.otherwise(|_| status(500));
         fixture.send("fp/a,tail/x").await.unwrap();
@@ -253,10 +246,7 @@ async fn a_request_that_does_not_fit_is_not_a_probe() {
 
 #[tokio::test(start_paused = true)]
 async fn without_single_probe_all_requests_return_and_the_count_restarts() {
-    let plain = HealthConfig {
-        single_probe: false,
-        ..HealthConfig::default()
-    };
+    let plain = HealthConfig::default().with_single_probe(false);
     let fixture = recovering(plain, slow()).await;
     let chain = fixture.chain("fp/a,fp/b");
     fixture.script("a", [slow()]);
@@ -267,10 +257,7 @@ async fn without_single_probe_all_requests_return_and_the_count_restarts() {
 
 #[tokio::test(start_paused = true)]
 async fn without_single_probe_a_new_bench_needs_a_fresh_run_of_failures() {
-    let plain = HealthConfig {
-        single_probe: false,
-        ..HealthConfig::default()
-    };
+    let plain = HealthConfig::default().with_single_probe(false);
     let fixture = recovering(plain, status(500)).await;
     assert_eq!(
         fixture.served_by("fp/a,fp/b").await,

@@ -208,10 +208,10 @@ async fn a_providers_error_text_reaches_only_its_own_caller() {
                     own.lock().unwrap().push(format!("{notice:?}"));
                 }
             }))
-            .chain(majordomo::chain::ChainConfig {
-                all_benched: majordomo::chain::AllBenched::Fail,
-                ..majordomo::chain::ChainConfig::default()
-            })
+            .chain(
+                majordomo::chain::ChainConfig::default()
+                    .with_all_benched(majordomo::chain::AllBenched::Fail),
+            )
             .build();
         let fake = Fake::new("fp");
         fake.enqueue("a", [first, then]);

@@ -57,10 +57,7 @@ fn untouched(request: Request) -> Shaped {
 }
 
 fn fixture(shapes: Vec<Arc<dyn Shape>>) -> Fixture {
-    Fixture::chained(ChainConfig {
-        shapes,
-        ..ChainConfig::default()
-    })
+    Fixture::chained(ChainConfig::default().with_shapes(shapes))
 }
 
 /// Replaces images with text for text-only targets.

@@ -15,11 +15,12 @@ use majordomo_llm::Timer;
 /// use std::time::Duration;
 /// use majordomo_providers::transport::Timeouts;
 ///
-/// let short_idle = Timeouts { idle: Some(Duration::from_secs(5)), ..Timeouts::default() };
+/// let short_idle = Timeouts::default().with_idle(Duration::from_secs(5));
 /// assert_eq!(short_idle.total, Some(Duration::from_secs(600)));
 /// assert_eq!(Timeouts::for_model_loading().total, None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Timeouts {
     /// DNS, TCP and TLS together.
     pub connect: Option<Duration>,
@@ -41,6 +42,55 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
+    /// Sets the timeout of DNS, TCP and TLS together.
+    #[must_use]
+    pub fn with_connect(mut self, connect: impl Into<Option<Duration>>) -> Self {
+        self.connect = connect.into();
+        self
+    }
+
+    /// Sets the timeout of the first byte.
+    #[must_use]
+    pub fn with_first_byte(mut self, first_byte: impl Into<Option<Duration>>) -> Self {
+        self.first_byte = first_byte.into();
+        self
+    }
+
+    /// Sets the timeout of the first semantic event.
+    #[must_use]
+    pub fn with_first_event(mut self, first_event: impl Into<Option<Duration>>) -> Self {
+        self.first_event = first_event.into();
+        self
+    }
+
+    /// Sets the timeout between two chunks.
+    #[must_use]
+    pub fn with_idle(mut self, idle: impl Into<Option<Duration>>) -> Self {
+        self.idle = idle.into();
+        self
+    }
+
+    /// Sets the timeout between two semantic events.
+    #[must_use]
+    pub fn with_event_idle(mut self, event_idle: impl Into<Option<Duration>>) -> Self {
+        self.event_idle = event_idle.into();
+        self
+    }
+
+    /// Sets the timeout between two chunks of the request body.
+    #[must_use]
+    pub fn with_write(mut self, write: impl Into<Option<Duration>>) -> Self {
+        self.write = write.into();
+        self
+    }
+
+    /// Sets the timeout of a buffered response.
+    #[must_use]
+    pub fn with_total(mut self, total: impl Into<Option<Duration>>) -> Self {
+        self.total = total.into();
+        self
+    }
+
     /// For servers that load models on demand or queue requests: no limit on the
     /// start of a response or on a buffered response.
     pub const fn for_model_loading() -> Self {

@@ -221,10 +221,7 @@ async fn an_interrupted_tls_handshake_is_a_connect_error() {
 #[tokio::test]
 async fn a_stalled_tls_handshake_hits_the_connect_timeout() {
     let upstream = Upstream::start([Script::new().stall()]).await;
-    let short_timeout = Timeouts {
-        connect: Some(Duration::from_millis(50)),
-        ..Timeouts::default()
-    };
+    let short_timeout = Timeouts::default().with_connect(Duration::from_millis(50));
     let request = post(upstream.secure_uri("/")).timeouts(short_timeout);
     let error = send_buffered(&transport(), request).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout(Timer::Connect), "{error}");

@@ -48,16 +48,14 @@ async fn world(seed: u64, totals: &mut Totals) -> Vec<String> {
     let mut dice = Dice::new(seed);
     let retries = dice.below(3) as u32;
     let watch: SharedWatch = Arc::new(Mutex::new(Watch::default()));
-    let config = ChainConfig {
-        retries,
-        advance_on_permanent: dice.chance(30),
-        all_benched: if dice.chance(80) {
+    let config = ChainConfig::default()
+        .with_retries(retries)
+        .with_advance_on_permanent(dice.chance(30))
+        .with_all_benched(if dice.chance(80) {
             AllBenched::LeastBad
         } else {
             AllBenched::Fail
-        },
-        ..ChainConfig::default()
-    };
+        });
     let registry = Registry::builder()
         .environment(BTreeMap::new())
         .chain(config)

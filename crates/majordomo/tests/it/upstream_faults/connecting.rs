@@ -30,10 +30,7 @@ async fn a_refused_connection_is_retried_once_and_the_next_target_serves() {
 #[tokio::test]
 async fn an_unanswered_connection_ends_with_the_connect_timeout() {
     let hole = BlackHole::open();
-    let short_timeouts = Timeouts {
-        connect: SHORT,
-        ..Timeouts::default()
-    };
+    let short_timeouts = Timeouts::default().with_connect(SHORT);
     let stage = Head::at(format!("http://{}", hole.address())).timeouts(short_timeouts);
     assert_eq!(stage.stage().send().await, RETRIED);
 }
@@ -91,10 +88,7 @@ async fn a_server_without_tls_receives_no_plaintext_request() {
 #[tokio::test]
 async fn a_stalled_tls_handshake_ends_with_the_connect_timeout() {
     let upstream = Upstream::start([Script::new().stall()]).await;
-    let short_timeouts = Timeouts {
-        connect: SHORT,
-        ..Timeouts::default()
-    };
+    let short_timeouts = Timeouts::default().with_connect(SHORT);
     let head = Head::at(upstream.secure_uri("")).timeouts(short_timeouts);
     assert_eq!(head.stage().send().await, RETRIED);
     upstream.closed(0, SOON).await;
@@ -124,11 +118,7 @@ async fn a_reset_after_the_request_is_retried_once() {
 }
 
 fn short_timeouts() -> Timeouts {
-    Timeouts {
-        first_byte: SHORT,
-        total: SHORT,
-        ..Timeouts::default()
-    }
+    Timeouts::default().with_first_byte(SHORT).with_total(SHORT)
 }
 
 #[tokio::test]
@@ -164,10 +154,7 @@ fn long() -> Request {
 #[tokio::test]
 async fn a_server_that_reads_nothing_ends_with_the_write_timeout() {
     let upstream = Upstream::start([Script::new().wait(SOON)]).await;
-    let timeouts = Timeouts {
-        write: SHORT,
-        ..Timeouts::default()
-    };
+    let timeouts = Timeouts::default().with_write(SHORT);
     let stage = Head::at(upstream.uri("")).timeouts(timeouts).stage();
     let reply = stage.chain("head/m,tail/m").generate(long()).await;
     assert_eq!(stage.after(reply), RETRIED);
@@ -279,10 +266,7 @@ async fn an_http2_window_that_never_opens_ends_with_the_write_timeout() {
         ..Http2Settings::default()
     };
     let upstream = Http2Upstream::start(settings, [vec![StreamStep::Stall]]).await;
-    let timeouts = Timeouts {
-        write: SHORT,
-        ..Timeouts::default()
-    };
+    let timeouts = Timeouts::default().with_write(SHORT);
     let stage = over_http2(upstream.uri("")).timeouts(timeouts).stage();
     let reply = stage.chain("head/m,tail/m").generate(long()).await;
     assert_eq!(stage.after(reply), RETRIED);

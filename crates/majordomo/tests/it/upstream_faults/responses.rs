@@ -297,10 +297,7 @@ async fn an_endless_flood_of_sse_comments_times_out() {
     let comment = "12\r\n: still thinking.\n\r\n";
     let script = Script::new().read_request().stream_head().flood(comment);
     let upstream = Upstream::start([script]).await;
-    let timeouts = Timeouts {
-        first_event: Some(Duration::from_millis(200)),
-        ..Timeouts::default()
-    };
+    let timeouts = Timeouts::default().with_first_event(Duration::from_millis(200));
     let stage = Head::at(upstream.uri("")).timeouts(timeouts).stage();
     assert_eq!(stage.send_streaming().await, RETRIED);
     upstream.closed(1, SOON).await;

@@ -422,10 +422,8 @@ async fn a_content_policy_error_goes_to_the_caller_without_penalty() {
 #[tokio::test]
 async fn a_content_policy_error_advances_if_configured() {
     let upstream = Upstream::start([json(400, FILTERED)]).await;
-    let stage = Head::at(upstream.uri("")).stage_with(ChainConfig {
-        advance_on_permanent: true,
-        ..ChainConfig::default()
-    });
+    let stage = Head::at(upstream.uri(""))
+        .stage_with(ChainConfig::default().with_advance_on_permanent(true));
     let expected = After {
         class: Some(Class::Policy),
         ..FREE

@@ -24,10 +24,7 @@ fn begun(body: &str) -> Script {
 async fn a_stalled_stream_ends_with_the_idle_timeout_and_the_partial_response() {
     let three = format!("{}{}{}", text("a"), text("b"), text("c"));
     let upstream = Upstream::start([begun(&three).stall()]).await;
-    let timeouts = Timeouts {
-        idle: Some(Duration::from_millis(100)),
-        ..Timeouts::default()
-    };
+    let timeouts = Timeouts::default().with_idle(Duration::from_millis(100));
     let stage = Head::at(upstream.uri("")).timeouts(timeouts).stage();
     let error = stage.open().await.unwrap().finish().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout(Timer::Idle));
@@ -48,10 +45,7 @@ async fn a_stream_of_pings_only_ends_with_the_first_event_timeout() {
         script.chunk(pings).wait(Duration::from_millis(20))
     });
     let upstream = Upstream::start([paced]).await;
-    let timeouts = Timeouts {
-        first_event: Some(Duration::from_millis(200)),
-        ..Timeouts::default()
-    };
+    let timeouts = Timeouts::default().with_first_event(Duration::from_millis(200));
     let head = Head::at(upstream.uri("")).kind(ProviderKind::Anthropic);
     let stage = head.timeouts(timeouts).stage();
     assert_eq!(stage.send_streaming().await, RETRIED);
@@ -64,10 +58,7 @@ async fn a_stream_that_only_pings_after_its_start_ends_with_the_event_idle_timeo
         script.chunk(": ping\n\n").wait(Duration::from_millis(20))
     });
     let upstream = Upstream::start([paced]).await;
-    let timeouts = Timeouts {
-        event_idle: Some(Duration::from_millis(200)),
-        ..Timeouts::default()
-    };
+    let timeouts = Timeouts::default().with_event_idle(Duration::from_millis(200));
     let stage = Head::at(upstream.uri("")).timeouts(timeouts).stage();
     let error = stage.open().await.unwrap().finish().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout(Timer::EventIdle));
