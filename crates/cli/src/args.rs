@@ -1,11 +1,12 @@
 //! The command line: arguments, help and usage errors.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::output;
 
@@ -213,14 +214,32 @@ pub(crate) fn parse() -> Result<Command, ExitCode> {
                 ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
             }
             _ => {
-                output::error(&one_sentence(&error.to_string()));
+                let path = subcommand_path(std::env::args_os().skip(1));
+                output::error(&one_sentence(&error.to_string(), &path));
                 ExitCode::from(2)
             }
         })
 }
 
-/// Condenses clap's report to one sentence: the error, its tips, the pointer to help.
-fn one_sentence(report: &str) -> String {
+/// The command that the arguments select, such as `majordomo key new`.
+fn subcommand_path(arguments: impl IntoIterator<Item = OsString>) -> String {
+    let root = CommandLine::command();
+    let mut command = &root;
+    let mut path = root.get_name().to_owned();
+    for argument in arguments {
+        let Some(found) = command.find_subcommand(&argument) else {
+            break;
+        };
+        command = found;
+        path.push(' ');
+        path.push_str(found.get_name());
+    }
+    path
+}
+
+/// Condenses clap's report to one sentence: the error, its tips, the pointer to the help
+/// of the command at `path`.
+fn one_sentence(report: &str, path: &str) -> String {
     let line = |paragraph: &str| {
         let lines: Vec<&str> = paragraph.lines().map(str::trim).collect();
         lines.join(" ")
@@ -234,14 +253,13 @@ fn one_sentence(report: &str) -> String {
             clauses.push(tip.to_owned());
         }
     }
-    clauses.push("for more information, try 'majordomo --help'".to_owned());
+    clauses.push(format!("for more information, try '{path} --help'"));
     clauses.join("; ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_well_formed() {
@@ -253,7 +271,7 @@ mod tests {
         for (line, sentence) in [
             (
                 &["majordomo", "chat"][..],
-                "the following required arguments were not provided: <SPEC>; for more information, try 'majordomo --help'",
+                "the following required arguments were not provided: <SPEC>; for more information, try 'majordomo chat --help'",
             ),
             (
                 &["majordomo", "chatt"],
@@ -261,11 +279,16 @@ mod tests {
             ),
             (
                 &["majordomo", "fit", "a.png", "--four", "x/y"],
-                "unexpected argument '--four' found; a similar argument exists: '--for'; for more information, try 'majordomo --help'",
+                "unexpected argument '--four' found; a similar argument exists: '--for'; for more information, try 'majordomo fit --help'",
+            ),
+            (
+                &["majordomo", "key", "new"],
+                "the following required arguments were not provided: <NAME>; for more information, try 'majordomo key new --help'",
             ),
         ] {
             let error = CommandLine::try_parse_from(line).unwrap_err();
-            assert_eq!(one_sentence(&error.to_string()), sentence);
+            let path = subcommand_path(line[1..].iter().map(OsString::from));
+            assert_eq!(one_sentence(&error.to_string(), &path), sentence);
         }
     }
 }

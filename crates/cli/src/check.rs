@@ -21,8 +21,8 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), CliError> {
     let config = Config::load(&path, &environment).map_err(listed)?;
     let transport = Transport::new(Client::default());
     // Everything that `serve` does, except listening.
-    GatewayState::new(&config, &environment, &transport, None).map_err(listed)?;
-    output::diagnostics(&config.warnings().to_string());
+    let state = GatewayState::new(&config, &environment, &transport, None).map_err(listed)?;
+    output::diagnostics(&state.warnings().to_string());
     writeln!(anstream::stdout(), "{}", summary(&path, &config))?;
     Ok(())
 }

@@ -95,12 +95,12 @@ impl Gateway {
                 let (config, watch) = ConfigWatch::open(path, loader.environment.clone());
                 let config = config?;
                 config::warn_if_exposed(path, &config);
-                log_warnings(&config);
                 (Some(watch), config)
             }
             None => (None, Config::empty()),
         };
         let state = loader.state(&loader.with_overrides(config), None)?;
+        state.log_warnings();
         if let Some(reason) =
             config::exposed_without_keys(state.server.listen, !state.keys.is_empty())
         {
@@ -231,17 +231,6 @@ fn add_span_sink(server: &Server, loader: &StateLoader) {
         if let Some(spans) = spans {
             context.add_sink(Arc::new(spans));
         }
-    }
-}
-
-/// Logs what `majordomo check` warns about.
-fn log_warnings(config: &Config) {
-    let warnings = config.warnings();
-    for warning in warnings.list() {
-        let (line, _) = warnings.place(warning);
-        let file = warnings.source().name();
-        let hint = warning.hint.as_deref().unwrap_or_default();
-        tracing::warn!(file, line, hint, "{}", warning.message);
     }
 }
 

@@ -83,6 +83,8 @@ impl GatewayState {
             false => vision,
         };
         let routes = Routes::new(config, &registry, earlier.map(|old| &old.routes))?;
+        let mut warnings = config.warnings.clone();
+        warnings.extend(routes.warnings.iter().cloned());
         let targets = targets(config, &registry, &routes);
         registry
             .health()
@@ -97,13 +99,33 @@ impl GatewayState {
         Ok(Self {
             server: config.server.clone(),
             keys: ClientKeys::new(&config.keys),
-            config: config.clone(),
+            config: Config {
+                warnings,
+                ..config.clone()
+            },
             routes,
             targets,
             catalogue: ModelCatalogue::new(registry.clone(), order),
             vision: Arc::new(vision),
             registry,
         })
+    }
+
+    /// Doubtful settings of the configuration: those of the file, and those found while the
+    /// state was built.
+    pub fn warnings(&self) -> Diagnostics {
+        self.config.warnings()
+    }
+
+    /// Logs what `majordomo check` warns about.
+    pub(crate) fn log_warnings(&self) {
+        let warnings = self.warnings();
+        for warning in warnings.list() {
+            let (line, _) = warnings.place(warning);
+            let file = warnings.source().name();
+            let hint = warning.hint.as_deref().unwrap_or_default();
+            tracing::warn!(file, line, hint, "{}", warning.message);
+        }
     }
 
     /// The configuration this state was built from.

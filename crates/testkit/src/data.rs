@@ -37,17 +37,35 @@ pub fn started(variable: &str) -> Option<String> {
     value
 }
 
+/// Whether a program is in `PATH`. Without it the test is skipped, as by [`data`].
+pub fn installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
+    if !found {
+        skip(&format!("{program} is not installed"), |name| {
+            std::env::var_os(name)
+        });
+    }
+    found
+}
+
 fn find(variable: &str, environment: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let folder = environment(variable).filter(|folder| !folder.is_empty());
     if let Some(folder) = folder {
         return Some(PathBuf::from(folder));
     }
+    skip(&format!("{variable} is not set"), environment);
+    None
+}
+
+/// Records that the current test is skipped, or fails it in strict mode.
+fn skip(why: &str, environment: impl Fn(&str) -> Option<OsString>) {
     let strict = environment(STRICT).is_some_and(|strict| strict == "1");
     assert!(
         !strict,
-        "{variable} is not set, and {STRICT}=1 allows no test to be skipped"
+        "{why}, and {STRICT}=1 allows no test to be skipped"
     );
-    eprintln!("skipped: {variable} is not set");
+    eprintln!("skipped: {why}");
     if let Some(file) = environment(SKIPS) {
         let test = std::thread::current();
         let test = test.name().unwrap_or("a test").to_owned();
@@ -57,11 +75,10 @@ fn find(variable: &str, environment: impl Fn(&str) -> Option<OsString>) -> Optio
             .open(file);
         let mut file = opened.expect("the skip list is writable");
         // A single write, because several processes append.
-        let line = format!("{test}\t{variable} is not set\n");
+        let line = format!("{test}\t{why}\n");
         file.write_all(line.as_bytes())
             .expect("the skip list is writable");
     }
-    None
 }
 
 #[cfg(test)]

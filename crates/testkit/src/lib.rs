@@ -43,7 +43,7 @@ pub use black_hole::BlackHole;
 pub use certificates::{Authority, Identity};
 pub use closed_port::ClosedPort;
 pub use connection_log::{Connection, Request};
-pub use data::{data, started};
+pub use data::{data, installed, started};
 pub use files::files;
 pub use http2::{Http2Settings, Http2Upstream, StreamStep};
 pub use script::Script;

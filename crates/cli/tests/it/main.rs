@@ -3,4 +3,6 @@
 mod chat;
 mod commands;
 mod configuration;
+#[cfg(unix)]
+mod snippets;
 mod support;

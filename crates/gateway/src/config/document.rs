@@ -6,7 +6,7 @@ use super::reader::{ConfigField, ConfigReader, Section};
 use super::specs::{self, SpecEntry, SpecNames};
 use super::{
     Config, KeyRole, ServerSettings, ServiceEntry, chain, exposed_without_keys, fetch, keys,
-    operator_exposed_without_role, providers, routes, server, vision,
+    operator_exposed_without_role, providers, routes, server, unreachable, vision,
 };
 
 /// Reads every section, then checks what involves more than one.
@@ -32,8 +32,10 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     if let Some(section) = section("chain", "[chain]") {
         config.chain = chain::read_chain(section);
     }
-    let providers = section("providers", "[providers]");
-    let aliases = section("aliases", "[aliases]");
+    let providers = root.take("providers");
+    let providers = providers.and_then(|field| field.section_or("[providers]", providers::HINT));
+    let aliases = root.take("aliases");
+    let aliases = aliases.and_then(|field| field.section_or("[aliases]", specs::ALIASES_HINT));
     let names = |section: &Option<Section<'_>>| -> BTreeSet<String> {
         let entries = section.as_ref().map(Section::entries).unwrap_or_default();
         entries.into_iter().map(|field| field.key).collect()
@@ -49,10 +51,12 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     });
     let keys = sections.flatten();
     let written = keys.as_ref().map(Vec::len);
-    config.keys = keys.map(keys::read_keys).unwrap_or_default();
-    let routes = root
-        .take("routes")
-        .and_then(|field| field.sections("[[routes]]"));
+    let exposed = config.server.is_exposed();
+    config.keys = keys
+        .map(|sections| keys::read_keys(sections, exposed))
+        .unwrap_or_default();
+    let routes = root.take("routes");
+    let routes = routes.and_then(|field| routes::sections(&field));
     config.routes = routes.map(routes::read_routes).unwrap_or_default();
     root.finish_among(&[("[server]", server::KEYS)]);
     // Invalid entries count as keys of any role here, so that one mistake is reported
@@ -71,6 +75,7 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
             .collect(),
     };
     check_specs(&names, &config);
+    unreachable::check(&names, &config);
     if config.version.is_none()
         && let Some(warning) = config.changed_default()
     {

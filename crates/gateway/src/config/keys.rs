@@ -2,18 +2,26 @@
 
 use std::collections::HashSet;
 
+use secrecy::{ExposeSecret, SecretString};
+
 use super::reader::{ConfigField, ConfigText, Section};
 use crate::keys::{KeyEntry, KeyRole, KeySecret};
 
 const GENERATE_HINT: &str = "`majordomo key new NAME` generates a key and its [[keys]] entry";
 
-pub(super) fn read_keys(sections: Vec<Section<'_>>) -> Vec<KeyEntry> {
+/// Shorter keys cause a warning.
+const SHORT: usize = 20;
+/// Shorter keys are rejected where other machines can try them.
+const SHORTEST: usize = 8;
+
+/// Reads all entries. `exposed` tells whether other machines can reach the gateway.
+pub(super) fn read_keys(sections: Vec<Section<'_>>, exposed: bool) -> Vec<KeyEntry> {
     let mut entries: Vec<KeyEntry> = Vec::new();
     let mut names = HashSet::new();
     let mut hashes = HashSet::new();
     for section in sections {
         let reader = section.reader;
-        let Some((entry, name)) = entry(section) else {
+        let Some((entry, name)) = entry(section, exposed) else {
             continue;
         };
         if !names.insert(entry.name.clone()) {
@@ -36,7 +44,7 @@ pub(super) fn read_keys(sections: Vec<Section<'_>>) -> Vec<KeyEntry> {
     entries
 }
 
-fn entry(mut section: Section<'_>) -> Option<(KeyEntry, ConfigText)> {
+fn entry(mut section: Section<'_>, exposed: bool) -> Option<(KeyEntry, ConfigText)> {
     let reader = section.reader;
     let span = section.span.clone();
     let name = section.require("name", "name the owner: `name = \"laptop\"`");
@@ -49,7 +57,11 @@ fn entry(mut section: Section<'_>) -> Option<(KeyEntry, ConfigText)> {
             if field.is_literal() {
                 reader.note_secret();
             }
-            field.secret().map(KeySecret::Plain)
+            let secret = field.secret();
+            if let Some(secret) = &secret {
+                check_length(field, secret, exposed);
+            }
+            secret.map(KeySecret::Plain)
         }
         (Some(_), Some(key)) => {
             let hint = "keep `hash` and remove `key`";
@@ -65,7 +77,9 @@ fn entry(mut section: Section<'_>) -> Option<(KeyEntry, ConfigText)> {
             None
         }
     };
-    let models = section.take("models").and_then(|field| models(&field));
+    let models_field = section.take("models");
+    let models_span = models_field.as_ref().map(|field| field.span.clone());
+    let models = models_field.and_then(|field| models(&field));
     let role = section.take("role");
     let role = role.map_or(Some(KeyRole::default()), |field| {
         field.choice(&KeyRole::WORDS)
@@ -77,9 +91,24 @@ fn entry(mut section: Section<'_>) -> Option<(KeyEntry, ConfigText)> {
         secret: secret?,
         role: role?,
         models,
+        models_span: models_span.unwrap_or_default(),
         span,
     };
     Some((entry, name))
+}
+
+fn check_length(field: &ConfigField<'_>, key: &SecretString, exposed: bool) {
+    let length = key.expose_secret().chars().count();
+    if length >= SHORT {
+        return;
+    }
+    let message = format!("this key has only {length} characters, so it can be guessed");
+    match exposed && length < SHORTEST {
+        true => field.report(message, GENERATE_HINT),
+        false => field
+            .reader
+            .warn(field.span.clone(), message, GENERATE_HINT),
+    }
 }
 
 fn models(field: &ConfigField<'_>) -> Option<Vec<String>> {

@@ -22,6 +22,7 @@ mod document;
 mod exposed;
 mod fetch;
 mod find;
+mod foreign_format;
 mod keys;
 mod models;
 mod origins;
@@ -36,6 +37,7 @@ mod specs;
 mod suggest;
 pub(crate) mod transition;
 mod units;
+mod unreachable;
 mod vision;
 mod watch;
 
@@ -172,7 +174,7 @@ impl Config {
         let blank = is_blank(table.get_ref());
         let hidden = secrets::positions::find(source.text(), table.get_ref());
         let reader = ConfigReader::new(environment, hidden);
-        let root = Section::new(&reader, "the file", table.span(), table.get_ref());
+        let root = Section::new(&reader, "the file", "", table.span(), table.get_ref());
         // The keys of an invalid document are unreliable.
         let config = errors.is_empty().then(|| document::read_document(root));
         let holds_secrets = reader.holds_secrets();
@@ -186,7 +188,13 @@ impl Config {
         source.note_blank(blank);
         source.hide(spans);
         source.redact_words(words);
-        diagnostics.extend(errors.iter().map(|error| syntax_diagnostic(error, &source)));
+        let first_error = errors.first().and_then(toml::de::Error::span);
+        match first_error.and_then(|span| foreign_format::diagnose(source.text(), &span)) {
+            Some(diagnostic) => diagnostics.push(diagnostic),
+            None => {
+                diagnostics.extend(errors.iter().map(|error| syntax_diagnostic(error, &source)))
+            }
+        }
         let source = Arc::new(source);
         let valid = diagnostics
             .iter()
@@ -245,6 +253,9 @@ fn syntax_diagnostic(error: &toml::de::Error, source: &ConfigSource) -> Diagnost
     let span = error.span().unwrap_or(0..0);
     let message = error.message().lines().next().unwrap_or_default().trim();
     if message.contains("duplicate key") {
+        if let Some(rule) = smart_rule_before(source.text(), &span) {
+            return Diagnostic::at(rule, routes::SMART_FIRST, routes::SMART_FIRST_HINT);
+        }
         let name = source.shown(span.clone());
         let name = name.unwrap_or_else(|| "a name".to_owned());
         return Diagnostic::at(
@@ -263,4 +274,16 @@ fn syntax_diagnostic(error: &toml::de::Error, source: &ConfigSource) -> Diagnost
         "the file must be TOML: `[section]` lines and `key = value` lines"
     };
     Diagnostic::at(span, format!("invalid TOML: {message}"), hint)
+}
+
+/// The `[[routes.smart]]` before the first `[[routes]]`, which then seems to be a
+/// duplicate.
+fn smart_rule_before(text: &str, duplicate: &Span) -> Option<Span> {
+    const RULE: &str = "[[routes.smart]]";
+    let is_route = text.get(duplicate.clone()) == Some("routes");
+    let before = text.get(..duplicate.start).filter(|_| is_route)?;
+    let at = before
+        .find(RULE)
+        .filter(|at| !before[..*at].contains("[[routes]]"))?;
+    Some(at..at + RULE.len())
 }

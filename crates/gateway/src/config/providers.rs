@@ -84,6 +84,10 @@ impl DeclaredKind {
     }
 }
 
+/// Hint for providers without names, such as `[[providers]]`.
+pub(super) const HINT: &str =
+    "a provider's name is part of its header: write `[providers.NAME]` for each";
+
 pub(super) fn read_providers(section: Section<'_>) -> Vec<ProviderEntry> {
     let mut providers = Vec::new();
     for field in section.entries() {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use majordomo_balance::Tactic;
 use majordomo_rules::Glob;
+use toml::de::DeValue;
 
 use super::Span;
 use super::condition::{self, ConditionEntry};
@@ -68,6 +69,34 @@ pub struct SmartRule {
 fn tactics() -> [(&'static str, Tactic); 10] {
     Tactic::ALL.map(|tactic| (tactic.name(), tactic))
 }
+
+/// The sections of all routes.
+pub(super) fn sections<'a>(field: &ConfigField<'a>) -> Option<Vec<Section<'a>>> {
+    let DeValue::Table(table) = field.value else {
+        return field.sections("[[routes]]");
+    };
+    if let Some((name, _)) = table.get_key_value("smart") {
+        field
+            .reader
+            .report(name.span(), SMART_FIRST, SMART_FIRST_HINT);
+        return None;
+    }
+    // `[routes.coder]`, by analogy with providers.
+    let hint = match table.iter().next() {
+        Some((name, value)) if matches!(value.get_ref(), DeValue::Table(_)) => {
+            format!(
+                "write each route as `[[routes]]` with `model = \"{}\"`",
+                name.get_ref()
+            )
+        }
+        _ => "write it as `[[routes]]`".to_owned(),
+    };
+    field.type_error("an array of tables", &hint)
+}
+
+/// A smart rule that no route precedes.
+pub(super) const SMART_FIRST: &str = "`[[routes.smart]]` comes before any `[[routes]]`";
+pub(super) const SMART_FIRST_HINT: &str = "a smart rule belongs to the route above it: write `[[routes]]` with `model` and `services` first";
 
 pub(super) fn read_routes(sections: Vec<Section<'_>>) -> Vec<RouteEntry> {
     let mut routes: Vec<RouteEntry> = Vec::new();
@@ -219,7 +248,7 @@ fn check_active(field: &ConfigField<'_>, services: &[ServiceEntry]) {
 }
 
 fn service(field: &ConfigField<'_>) -> Option<ServiceEntry> {
-    if let toml::de::DeValue::String(spec) = field.value {
+    if let DeValue::String(spec) = field.value {
         let hint = format!("write it as `{{ spec = \"{spec}\" }}`");
         field.report("a service must be a table", hint);
         return None;

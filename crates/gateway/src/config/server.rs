@@ -78,6 +78,15 @@ impl Default for ServerSettings {
     }
 }
 
+impl ServerSettings {
+    /// Whether other machines can reach a listener.
+    pub(super) fn is_exposed(&self) -> bool {
+        let addresses = [self.listen, self.operator_listen];
+        let mut addresses = addresses.iter().map(|address| address.ip().to_canonical());
+        addresses.any(|address| !address.is_loopback())
+    }
+}
+
 /// Why the gateway must not listen on `address`: without keys, only loopback addresses
 /// are allowed.
 ///
@@ -192,7 +201,7 @@ pub(super) fn read_server(mut section: Section<'_>) -> ServerSettings {
     }
     server.tls = section
         .take("tls")
-        .and_then(|field| tls(field.section("`tls`")?));
+        .and_then(|field| tls(field.section_or("`tls`", TLS_HINT)?));
     server.origins = section
         .take("origins")
         .map(origins::read_origins)
@@ -256,10 +265,13 @@ fn hint_for(key: &str, text: &str) -> &'static str {
     }
 }
 
+/// Hint for incomplete TLS settings.
+const TLS_HINT: &str = "TLS needs a certificate and its private key: `[server.tls]` with `cert = \"cert.pem\"` and `key = \"key.pem\"`";
+
 fn tls(mut section: Section<'_>) -> Option<TlsFiles> {
-    let hint = "TLS needs both files: `tls = { cert = \"cert.pem\", key = \"key.pem\" }`";
-    let cert = section.require("cert", hint).and_then(|f| f.non_empty());
-    let key = section.require("key", hint).and_then(|f| f.non_empty());
+    let cert = section.require("cert", TLS_HINT);
+    let cert = cert.and_then(|f| f.non_empty());
+    let key = section.require("key", TLS_HINT).and_then(|f| f.non_empty());
     section.finish();
     Some(TlsFiles {
         cert: PathBuf::from(cert?.value),

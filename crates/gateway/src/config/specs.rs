@@ -85,6 +85,10 @@ impl SpecEntry {
     }
 }
 
+/// Hint for aliases that are not a table, such as `[[aliases]]`.
+pub(super) const ALIASES_HINT: &str =
+    "write one `[aliases]` section with a line for each: `name = \"provider/model\"`";
+
 /// Reads `[aliases]`.
 pub(super) fn read_aliases(section: Section<'_>) -> Vec<Alias> {
     let mut aliases = Vec::new();
@@ -172,6 +176,11 @@ impl SpecNames<'_> {
         if sets.clone().any(|names| names.contains(name)) {
             return None;
         }
+        if self.routes.contains(name) {
+            let hint = "a service or an alias names targets and aliases; to share services between \
+                        routes, put them into [aliases]";
+            return Some((format!("{quote} is a route"), hint.to_owned()));
+        }
         let known = sets.by_ref().flatten().map(String::as_str);
         let hint = match nearest(name, known) {
             Some(close) => format!("did you mean `{close}`?"),
@@ -182,13 +191,15 @@ impl SpecNames<'_> {
         Some((format!("there is no alias {quote}"), hint))
     }
 
-    fn provider(&self, spec: &SpecEntry, name: &str) -> Option<(String, String)> {
-        let variable = variable_name(name);
-        if name.contains(REQUESTED_MODEL)
-            || self.providers.contains(name)
+    /// Whether a provider of this name is built in, in the file or in the environment.
+    pub(super) fn is_provider(&self, name: &str) -> bool {
+        self.providers.contains(name)
             || DeclaredKind::builtin(name).is_some()
-            || self.reader.variable(&variable).is_some()
-        {
+            || self.reader.variable(&variable_name(name)).is_some()
+    }
+
+    fn provider(&self, spec: &SpecEntry, name: &str) -> Option<(String, String)> {
+        if name.contains(REQUESTED_MODEL) || self.is_provider(name) {
             return None;
         }
         let from_environment: Vec<String> = provider_variables(self.reader.environment())
@@ -206,7 +217,10 @@ impl SpecNames<'_> {
             None if spec.quoted.is_some() || !patterns::secret_spans(name).is_empty() => {
                 "add it under [providers]".to_owned()
             }
-            None => format!("add [providers.{name}], or set {variable} to its DSN"),
+            None => {
+                let variable = variable_name(name);
+                format!("add [providers.{name}], or set {variable} to its DSN")
+            }
         };
         Some((format!("there is no provider {}", spec.quote(name)), hint))
     }

@@ -17,6 +17,8 @@ pub struct KeyEntry {
     pub role: KeyRole,
     /// The models it may use, as globs; `None` means all.
     pub models: Option<Vec<String>>,
+    /// Position of `models`; empty without it.
+    pub models_span: Range<usize>,
     /// Position in the file.
     pub span: Range<usize>,
 }

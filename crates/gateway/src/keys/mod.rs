@@ -26,8 +26,8 @@ pub use role::KeyRole;
 
 type Hash = [u8; 32];
 
-/// Shorter keys cause a warning.
-const SHORT: usize = 20;
+/// Allowed models that a rejection lists; the rest are counted.
+const MAX_LISTED: usize = 8;
 
 /// The keys of a configuration.
 #[derive(Clone, Default)]
@@ -63,16 +63,7 @@ impl ClientKeys {
         let compile = |entry: &KeyEntry| {
             let hash = match &entry.secret {
                 KeySecret::Sha256(hash) => *hash,
-                KeySecret::Plain(key) => {
-                    if key.expose_secret().len() < SHORT {
-                        tracing::warn!(
-                            key = entry.name,
-                            "this key is short enough to be guessed; generate a better one with \
-                             `majordomo key new`"
-                        );
-                    }
-                    sha256(key.expose_secret())
-                }
+                KeySecret::Plain(key) => sha256(key.expose_secret()),
             };
             let globs = |models: &Vec<String>| models.iter().map(|m| Glob::new(m)).collect();
             let key = ClientKey {
@@ -156,9 +147,25 @@ impl ClientKey {
         if self.may_use(model) {
             return Ok(());
         }
-        let text = format!("the key `{}` may not use the model `{model}`", self.name);
-        let error = Error::new(ErrorKind::Local, text).with_status(403);
-        Err(error.with_key_owner(KeyOwner::Client))
+        let text = format!(
+            "the key `{}` may not use the model `{model}`; it allows {}",
+            self.name,
+            self.allowed()
+        );
+        // OpenAI's code for a model that a valid key has no access to.
+        let error = Error::new(ErrorKind::Local, text).with_code("model_not_found");
+        Err(error.with_status(403).with_key_owner(KeyOwner::Client))
+    }
+
+    /// The allowed models, for people.
+    fn allowed(&self) -> String {
+        let patterns = self.models.as_deref().unwrap_or_default();
+        let shown = patterns.iter().take(MAX_LISTED);
+        let mut names: Vec<String> = shown.map(|glob| format!("`{glob}`")).collect();
+        if patterns.len() > MAX_LISTED {
+            names.push(format!("and {} more", patterns.len() - MAX_LISTED));
+        }
+        names.join(", ")
     }
 }
 
@@ -187,6 +194,7 @@ mod tests {
             models: models
                 .as_ref()
                 .map(|all| all.iter().map(|m| (*m).to_owned()).collect()),
+            models_span: 0..0,
             span: 0..0,
         };
         let entries: Vec<KeyEntry> = entries.iter().map(entry).collect();

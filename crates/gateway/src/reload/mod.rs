@@ -148,6 +148,7 @@ impl Reloader {
     }
 
     fn apply(&mut self, ready: PreparedReload) {
+        ready.state.log_warnings();
         self.handle.swap(ready.state);
         self.config_fault = None;
         if let Some(identity) = ready.identity {

@@ -6,6 +6,7 @@
 //!
 //! May use `config`, `clock` and `outcome`.
 
+mod blind_describer;
 mod conditions;
 mod dry_run;
 mod partition;
@@ -24,13 +25,15 @@ pub use dry_run::{Candidate, ExcludedService};
 pub(crate) use route::{Route, RouteTrace, Routed, RoutingContext};
 pub(crate) use snapshot::PartitionSnapshot;
 
-use crate::config::{Config, Diagnostic, Diagnostics, SpecEntry};
+use crate::config::{Config, Diagnostic, Diagnostics, Severity, SpecEntry};
 
 /// All routes in file order; the first match wins.
 pub(crate) struct Routes {
     routes: Vec<Route>,
     /// Describers for targets requested without a route.
     pub(crate) describers: Arc<Describers>,
+    /// Doubtful settings found while building.
+    pub(crate) warnings: Vec<Diagnostic>,
 }
 
 impl Routes {
@@ -48,13 +51,15 @@ impl Routes {
         let mut made = Self {
             routes: routes.collect(),
             describers: Arc::default(),
+            warnings: Vec::new(),
         };
         made.resolve_describers(config, registry, &mut diagnostics);
-        if diagnostics.is_empty() {
-            Ok(made)
-        } else {
-            Err(config.diagnostics(diagnostics))
+        let is_warning = |found: &Diagnostic| found.severity == Severity::Warning;
+        if !diagnostics.iter().all(is_warning) {
+            return Err(config.diagnostics(diagnostics));
         }
+        made.warnings = diagnostics;
+        Ok(made)
     }
 
     /// The route that matches a model name.
@@ -113,6 +118,7 @@ impl Routes {
         }
         let mut of_routes = Vec::with_capacity(self.routes.len());
         for (route, declared) in self.routes.iter().zip(&config.routes) {
+            diagnostics.extend(blind_describer::check_rules(route, declared));
             let mut own = known.clone();
             let rules = declared.smart.iter().flat_map(|rule| &rule.services);
             for (service, declared_service) in
@@ -150,16 +156,18 @@ impl Routes {
         registry: &Registry,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<Chain> {
-        if let Some(route) = self.find(&spec.text) {
-            return route.declared_chain(&spec.text, registry).ok();
-        }
-        match registry.model(&spec.text) {
-            Ok(chain) => Some(chain),
-            Err(error) => {
-                let hint = "name a spec or a route";
-                diagnostics.push(Diagnostic::at(spec.span.clone(), error.to_string(), hint));
-                None
-            }
-        }
+        let chain = match self.find(&spec.text) {
+            Some(route) => route.declared_chain(&spec.text, registry).ok()?,
+            None => match registry.model(&spec.text) {
+                Ok(chain) => chain,
+                Err(error) => {
+                    let hint = "name a spec or a route";
+                    diagnostics.push(Diagnostic::at(spec.span.clone(), error.to_string(), hint));
+                    return None;
+                }
+            },
+        };
+        diagnostics.extend(blind_describer::check(&chain, spec));
+        Some(chain)
     }
 }

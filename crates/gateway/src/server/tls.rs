@@ -8,9 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{InconsistentKeys, ServerConfig};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{Accept, TlsAcceptor};
 
@@ -44,10 +44,23 @@ impl Identity {
             .map_err(|error| unusable(&files.cert, &error))?
             .with_no_client_auth()
             .with_single_cert(certificates, key)
-            .map_err(|error| unusable(&files.cert, &error))?;
+            .map_err(|error| match error {
+                rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => mismatch(files),
+                error => unusable(&files.cert, &error),
+            })?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(Self(Arc::new(config)))
     }
+}
+
+/// The message for a private key of another certificate.
+fn mismatch(files: &TlsFiles) -> String {
+    format!(
+        "the private key in {} does not belong to the certificate in {}: check that both were \
+         issued together and that the server's certificate comes first in its file",
+        display_path(&files.key),
+        display_path(&files.cert)
+    )
 }
 
 /// Accepts TLS with the current identity. Clones share it, so all listeners switch
@@ -93,7 +106,14 @@ fn display_path(path: &Path) -> String {
 mod tests {
     use std::path::PathBuf;
 
+    use base64::Engine as _;
+
     use super::*;
+
+    fn pem(label: &str, der: &[u8]) -> String {
+        let text = base64::engine::general_purpose::STANDARD.encode(der);
+        format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
+    }
 
     #[test]
     fn a_private_key_given_instead_of_its_path_is_not_repeated() {
@@ -109,5 +129,25 @@ mod tests {
             let error = Identity::load(&files).err().expect("no such file");
             assert!(!error.contains("CANARY"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_key_of_another_certificate_is_reported_with_both_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = TlsFiles {
+            cert: folder.path().join("cert.pem"),
+            key: folder.path().join("key.pem"),
+        };
+        let [own, other] = [(); 2].map(|()| rcgen::KeyPair::generate().unwrap());
+        let names = rcgen::CertificateParams::new(vec!["gateway.test".to_owned()]).unwrap();
+        let certificate = names.self_signed(&own).unwrap();
+        std::fs::write(&files.cert, pem("CERTIFICATE", certificate.der())).unwrap();
+        std::fs::write(&files.key, pem("PRIVATE KEY", &other.serialize_der())).unwrap();
+        let error = Identity::load(&files).err().expect("a mismatch");
+        assert!(
+            error.contains("key.pem does not belong to the certificate"),
+            "{error}"
+        );
+        assert!(error.contains("cert.pem"), "{error}");
     }
 }

@@ -16,7 +16,7 @@ fn examples() -> Vec<&'static str> {
 fn environment() -> BTreeMap<String, String> {
     let names = ["GROQ_API_KEY", "BUILD_KEY", "M5_TOKEN"];
     names
-        .map(|name| (name.to_owned(), "canary".to_owned()))
+        .map(|name| (name.to_owned(), "canary-canary-canary".to_owned()))
         .into()
 }
 

@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use majordomo_gateway::config::Config;
+use majordomo::transport::{Transport, TransportConfig};
+use majordomo_gateway::GatewayState;
+use majordomo_gateway::config::{Config, Diagnostics};
 
 fn environment() -> BTreeMap<String, String> {
     let variables = [
@@ -34,28 +36,39 @@ fn name(path: &Path) -> String {
     name.to_str().expect("a name of text").to_owned()
 }
 
+/// The errors of a file or of the gateway built from it, or else their warnings.
+fn diagnostics(path: &Path) -> Diagnostics {
+    let text = std::fs::read_to_string(path).unwrap();
+    let environment = environment();
+    let built = Config::parse(name(path), text, &environment).and_then(|config| {
+        let transport = Transport::new(TransportConfig::default());
+        GatewayState::new(&config, &environment, &transport, None)
+    });
+    match built {
+        Ok(state) if state.warnings().list().is_empty() => panic!("{} has no mistake", name(path)),
+        Ok(state) => state.warnings(),
+        Err(diagnostics) => diagnostics,
+    }
+}
+
 #[test]
 fn every_mistake_is_reported_with_its_line_and_a_hint() {
     let update = std::env::var_os("MAJORDOMO_UPDATE_SNAPSHOTS").is_some();
     let mut different = Vec::new();
     for path in files() {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let told = match Config::parse(name(&path), text, &environment()) {
-            Ok(_) => panic!("{} has no mistake", name(&path)),
-            Err(problems) => problems.to_string(),
-        };
+        let shown = diagnostics(&path).to_string();
         assert!(
-            !told.contains("CANARY"),
-            "{} shows a secret:\n{told}",
+            !shown.contains("CANARY"),
+            "{} shows a secret:\n{shown}",
             name(&path)
         );
         let snapshot = path.with_extension("txt");
         if update {
-            std::fs::write(&snapshot, &told).unwrap();
+            std::fs::write(&snapshot, &shown).unwrap();
         }
         let expected = std::fs::read_to_string(&snapshot).unwrap_or_default();
-        if told != expected {
-            different.push(format!("{}\n{told}", name(&path)));
+        if shown != expected {
+            different.push(format!("{}\n{shown}", name(&path)));
         }
     }
     assert!(different.is_empty(), "{}", different.join("\n"));
@@ -66,9 +79,7 @@ fn there_are_at_least_forty_mistakes_and_each_has_a_hint() {
     let files = files();
     assert!(files.len() >= 40, "{}", files.len());
     for path in files {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let problems = Config::parse(name(&path), text, &environment()).unwrap_err();
-        for problem in problems.list() {
+        for problem in diagnostics(&path).list() {
             assert!(
                 problem.hint.is_some(),
                 "{}: {}",

@@ -6,11 +6,12 @@ use majordomo_testkit::files;
 
 /// What tests may read from the environment, by crate and module: a setting with a default,
 /// or something that a part of `./test` sets for this test alone.
-const ALLOWED: [(&str, &str, &str); 12] = [
+const ALLOWED: [(&str, &str, &str); 13] = [
     ("agent", "mcp_stdio", "SERVE"),
     ("agent", "mcp_stdio", "REFERENCE"),
     ("cli", "gateway", "\"PATH\""),
     ("cli", "gateway", "\"MAJORDOMO_LOAD\""),
+    ("cli", "snippets", "\"PATH\""),
     ("gateway", "mistakes", "\"MAJORDOMO_UPDATE_SNAPSHOTS\""),
     ("gateway", "truncation", "\"MAJORDOMO_CUTS\""),
     ("majordomo", "simulation", "name"),

@@ -50,7 +50,8 @@ pub(crate) fn code(error: &Error) -> Option<&str> {
         Class::ModelNotFound => "model_not_found",
         Class::Quota => "insufficient_quota",
         Class::RateLimited => "rate_limit_exceeded",
-        Class::ClientAuth => "invalid_api_key",
+        // With 403 the key is valid; clients would ask the user for another one.
+        Class::ClientAuth if status_for_client(error) == 401 => "invalid_api_key",
         _ => return error.code(),
     })
 }

@@ -67,7 +67,8 @@ fn status_name(status: u16) -> &'static str {
 /// it, and the provider's own code otherwise.
 fn reason(error: &Error) -> Option<&str> {
     match error.class() {
-        Class::ClientAuth => Some("API_KEY_INVALID"),
+        // With 403 the key is valid; clients would ask the user for another one.
+        Class::ClientAuth if status_for_client(error) == 401 => Some("API_KEY_INVALID"),
         _ => error.code(),
     }
 }

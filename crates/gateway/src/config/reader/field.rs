@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use secrecy::SecretString;
-use toml::de::DeValue;
+use toml::de::{DeArray, DeValue};
 
 use super::{ConfigReader, ConfigText, Section};
 use crate::config::secrets::names::is_reference;
@@ -16,6 +16,8 @@ use crate::config::{Span, units};
 pub(in crate::config) struct ConfigField<'a> {
     pub(in crate::config) reader: &'a ConfigReader<'a>,
     pub(in crate::config) key: String,
+    /// The key with the sections that contain it, such as `server.tls`.
+    pub(super) path: String,
     pub(in crate::config) key_span: Span,
     pub(in crate::config) span: Span,
     pub(in crate::config) value: &'a DeValue<'a>,
@@ -183,6 +185,7 @@ impl<'a> ConfigField<'a> {
         let item = |value: &'a toml::Spanned<DeValue<'a>>| ConfigField {
             reader: self.reader,
             key: self.key.clone(),
+            path: self.path.clone(),
             key_span: value.span(),
             span: value.span(),
             value: value.get_ref(),
@@ -198,21 +201,26 @@ impl<'a> ConfigField<'a> {
 
     /// A table; `title` names it in diagnostics.
     pub(in crate::config) fn section(&self, title: impl Into<String>) -> Option<Section<'a>> {
+        self.section_or(title, &format!("write it as `[{}]`", self.path))
+    }
+
+    /// Like [`section`](Self::section), with a hint for a value that is not a table.
+    pub(in crate::config) fn section_or(
+        &self,
+        title: impl Into<String>,
+        hint: &str,
+    ) -> Option<Section<'a>> {
         let DeValue::Table(table) = self.value else {
-            return self.type_error("a table", &format!("write it as `[{}]`", self.key));
+            return self.type_error("a table", hint);
         };
-        Some(Section::new(
-            self.reader,
-            title,
-            self.key_span.clone(),
-            table,
-        ))
+        let span = self.key_span.clone();
+        Some(Section::new(self.reader, title, &self.path, span, table))
     }
 
     /// An array of tables; `title` names each in diagnostics.
     pub(in crate::config) fn sections(&self, title: &str) -> Option<Vec<Section<'a>>> {
         if !matches!(self.value, DeValue::Array(_)) {
-            let hint = format!("write it as `[[{}]]`", self.key);
+            let hint = format!("write it as `[[{}]]`", self.path);
             return self.type_error("an array of tables", &hint);
         }
         let items = self.items()?;
@@ -236,17 +244,23 @@ impl<'a> ConfigField<'a> {
         }
     }
 
-    fn type_error<T>(&self, expected: &str, hint: &str) -> Option<T> {
+    pub(in crate::config) fn type_error<T>(&self, expected: &str, hint: &str) -> Option<T> {
         let found = match self.value {
-            DeValue::String(_) => "a text",
+            DeValue::String(_) => "a string",
             DeValue::Integer(_) | DeValue::Float(_) => "a number",
-            DeValue::Boolean(_) => "true or false",
+            DeValue::Boolean(_) => "a boolean",
             DeValue::Datetime(_) => "a date",
-            DeValue::Array(_) => "a list",
+            DeValue::Array(array) if is_array_of_tables(array) => "an array of tables",
+            DeValue::Array(_) => "an array",
             DeValue::Table(_) => "a table",
         };
         let message = format!("`{}` must be {expected}, but is {found}", self.key);
         self.report(message, hint);
         None
     }
+}
+
+fn is_array_of_tables(array: &DeArray<'_>) -> bool {
+    let mut items = array.iter();
+    items.len() > 0 && items.all(|item| matches!(item.get_ref(), DeValue::Table(_)))
 }

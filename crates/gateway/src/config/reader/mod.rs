@@ -7,6 +7,7 @@
 //!
 //! May use `diagnostic`, `secrets`, `suggest` and `units`.
 
+mod bare_variable;
 mod field;
 mod section;
 mod text;

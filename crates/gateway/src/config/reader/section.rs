@@ -15,6 +15,8 @@ pub(in crate::config) struct Section<'a> {
     pub(in crate::config) reader: &'a ConfigReader<'a>,
     /// Its name in diagnostics, such as `[server]`.
     pub(in crate::config) title: String,
+    /// Its path in the file, such as `server.tls`; empty for the file itself.
+    path: String,
     pub(in crate::config) span: Span,
     table: &'a DeTable<'a>,
     /// Every requested key.
@@ -25,12 +27,14 @@ impl<'a> Section<'a> {
     pub(in crate::config) fn new(
         reader: &'a ConfigReader<'a>,
         title: impl Into<String>,
+        path: &str,
         span: Span,
         table: &'a DeTable<'a>,
     ) -> Self {
         Self {
             reader,
             title: title.into(),
+            path: path.to_owned(),
             span,
             table,
             known: Vec::new(),
@@ -44,10 +48,19 @@ impl<'a> Section<'a> {
         Some(ConfigField {
             reader: self.reader,
             key: key.to_owned(),
+            path: self.path_of(key),
             key_span: name.span(),
             span: value.span(),
             value: value.get_ref(),
         })
+    }
+
+    /// The path of a key of this table.
+    fn path_of(&self, key: &str) -> String {
+        match self.path.as_str() {
+            "" => key.to_owned(),
+            path => format!("{path}.{key}"),
+        }
     }
 
     /// Takes a required value.
@@ -94,6 +107,7 @@ impl<'a> Section<'a> {
             .map(|(name, value)| ConfigField {
                 reader: self.reader,
                 key: name.get_ref().to_string(),
+                path: self.path_of(name.get_ref()),
                 key_span: name.span(),
                 span: value.span(),
                 value: value.get_ref(),

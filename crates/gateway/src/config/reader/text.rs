@@ -1,6 +1,6 @@
 //! Strings and the variables in them.
 
-use super::ConfigReader;
+use super::{ConfigReader, bare_variable};
 use crate::config::Span;
 use crate::config::secrets::{names, patterns};
 
@@ -41,6 +41,9 @@ impl ConfigText {
 
 /// Substitutes `${NAME}`; `$${` is a literal `${`.
 fn substitute(reader: &ConfigReader<'_>, raw: &str, span: &Span) -> Option<String> {
+    if !raw.contains("${") {
+        return literal(reader, raw, span);
+    }
     let mut value = String::new();
     let mut rest = raw;
     let mut complete = true;
@@ -83,6 +86,18 @@ fn substitute(reader: &ConfigReader<'_>, raw: &str, span: &Span) -> Option<Strin
     complete.then_some(value)
 }
 
+/// A string without `${`; reports `$NAME`.
+fn literal(reader: &ConfigReader<'_>, raw: &str, span: &Span) -> Option<String> {
+    let unescaped = bare_variable::unescape(raw, |name| reader.variable(name).is_some());
+    let report = |name: &str| {
+        let name = if reader.hides(span) { "NAME" } else { name };
+        let message = format!("`${name}` is not substituted");
+        let hint = format!("write `${{{name}}}` for the variable, `$${name}` for the literal text");
+        reader.report(span.clone(), message, hint);
+    };
+    unescaped.map_err(report).ok()
+}
+
 /// Reports an unset variable. Where a secret is expected, the text may be the secret
 /// instead of a name.
 fn missing(reader: &ConfigReader<'_>, name: &str, span: &Span) -> (String, String) {
@@ -121,7 +136,7 @@ mod tests {
             ("plain", "plain"),
             ("${A}", "one"),
             ("x${A}y${A}", "xoneyone"),
-            ("$A $", "$A $"),
+            ("$B $", "$B $"),
             ("$${A}", "${A}"),
             ("{model}", "{model}"),
         ] {

@@ -134,10 +134,13 @@ pub(in crate::config) fn is_word(name: &str) -> bool {
 }
 
 /// Whether the text is exactly `${NAME}` with a conventional variable name. A key in
-/// place of the name is not.
+/// place of the name is not. `$NAME` is a reference without its braces, but one with
+/// digits may be a key.
 pub(in crate::config) fn is_reference(raw: &str) -> bool {
     let name = raw.strip_prefix("${").and_then(|raw| raw.strip_suffix('}'));
-    name.is_some_and(is_variable)
+    let bare = raw.strip_prefix('$');
+    let bare = bare.filter(|name| !name.contains(|c: char| c.is_ascii_digit()));
+    name.or(bare).is_some_and(is_variable)
 }
 
 /// Whether a variable's name may be displayed anywhere.

@@ -100,6 +100,19 @@ async fn a_restricted_key_uses_and_lists_only_its_models() {
             assert_eq!(answer.status, 403, "{client:?}: {}", answer.text());
             let error = error_of(client, &answer);
             assert!(error.message().contains("`guest`"), "{client:?}: {error}");
+            let text = answer.text();
+            assert!(text.contains("it allows `demo/text`"), "{client:?}: {text}");
+            // Clients take these for a wrong key and ask the user for another one.
+            for wrong_key in ["invalid_api_key", "API_KEY_INVALID", "authentication_error"] {
+                assert!(!text.contains(wrong_key), "{client:?}: {text}");
+            }
+            let word = match client {
+                Protocol::Ollama => r#"{"error":""#,
+                Protocol::Gemini => "PERMISSION_DENIED",
+                Protocol::Messages => "permission_error",
+                Protocol::Chat | Protocol::Responses => r#""code":"model_not_found""#,
+            };
+            assert!(text.contains(word), "{client:?}: {text}");
         }
     }
     let list = stage.ask("/v1/models", &[guest], "").await;

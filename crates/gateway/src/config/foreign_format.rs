@@ -1,0 +1,122 @@
+//! Recognizes YAML and JSON in the place of TOML.
+//!
+//! A file in another format has a syntax error on nearly every line; one diagnostic that
+//! names the format replaces them.
+
+use super::secrets::names::SETTINGS;
+use super::{Diagnostic, Span};
+
+/// Top-level keys of a LiteLLM configuration.
+const LITELLM_KEYS: [&str; 5] = [
+    "model_list",
+    "litellm_params",
+    "litellm_settings",
+    "general_settings",
+    "router_settings",
+];
+
+/// Consecutive lines that make a text YAML; a single one may be a slip.
+const YAML_LINES: usize = 3;
+
+const LITELLM_HINT: &str = "write the settings as TOML: docs/guide/configuration.md shows their \
+                            equivalents under `Coming from LiteLLM`";
+const FORMAT_HINT: &str = "write the settings as TOML: docs/guide/configuration.md lists them";
+
+/// The diagnostic for a text in another format whose first syntax error is at `error`.
+pub(super) fn diagnose(text: &str, error: &Span) -> Option<Diagnostic> {
+    let start = text.get(..error.start)?.rfind('\n').map_or(0, |at| at + 1);
+    let rest = &text[start..];
+    let line = rest.lines().next().unwrap_or_default();
+    let at = |message: &str, hint: &str| {
+        let indent = line.len() - line.trim_start().len();
+        Some(Diagnostic::at(
+            start + indent..start + line.trim_end().len(),
+            message,
+            hint,
+        ))
+    };
+    if text.trim_start().starts_with('{') {
+        return at("the file is JSON, not TOML", FORMAT_HINT);
+    }
+    let key = yaml_key(line)?;
+    let significant = rest.lines().filter(|line| !is_blank(line));
+    let yaml = significant.map_while(|line| is_yaml(line).then(|| yaml_key(line)));
+    let keys: Vec<Option<&str>> = yaml.collect();
+    let is_litellm = keys.iter().flatten().any(|key| LITELLM_KEYS.contains(key));
+    if is_litellm {
+        return at(
+            "this looks like a LiteLLM configuration, which is YAML",
+            LITELLM_HINT,
+        );
+    }
+    if keys.len() >= YAML_LINES {
+        return at("this looks like YAML, not TOML", FORMAT_HINT);
+    }
+    // Any other word may be a secret.
+    let key = if SETTINGS.contains(&key) { key } else { "key" };
+    let hint = format!("TOML separates a key from its value by `=`: `{key} = …`");
+    at("invalid TOML: `:` after a key", &hint)
+}
+
+fn is_blank(line: &str) -> bool {
+    let line = line.trim();
+    line.is_empty() || line.starts_with('#')
+}
+
+/// Whether a line is a mapping, a list item or a document marker.
+fn is_yaml(line: &str) -> bool {
+    let line = line.trim();
+    line == "---" || line == "-" || line.starts_with("- ") || yaml_key(line).is_some()
+}
+
+/// The key of a mapping line such as `key: value` or `- key: value`.
+fn yaml_key(line: &str) -> Option<&str> {
+    let line = line.trim().trim_start_matches("- ").trim_start();
+    let (key, value) = line.split_once(':')?;
+    let is_name = !key.is_empty()
+        && key
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    (is_name && (value.is_empty() || value.starts_with(' '))).then_some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> Option<String> {
+        diagnose(text, &(0..1)).map(|found| found.message)
+    }
+
+    #[test]
+    fn a_format_is_recognized_by_its_first_lines() {
+        for (text, message_part) in [
+            ("model_list:\n  - model_name: a\n", "LiteLLM"),
+            ("a: 1\n# b\nb:\n  - c: 2\n", "YAML"),
+            ("listen: \"127.0.0.1:4100\"\n[chain]\n", "`:` after a key"),
+            ("{\n  \"server\": {}\n}\n", "JSON"),
+        ] {
+            let found = message(text).unwrap_or_default();
+            assert!(found.contains(message_part), "{text}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_slip_in_toml_is_not_another_format() {
+        for text in [
+            "listen = 127.0.0.1:4100\n",
+            "[server\n",
+            "url = http://a:80\n",
+            "",
+        ] {
+            assert_eq!(message(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_offset_panics() {
+        for at in 0..12 {
+            let _ = diagnose("é: 1\nß: 2", &(at..at));
+        }
+    }
+}
