@@ -6,7 +6,8 @@
 //! 2. A front decodes its dialect (`fronts`, `handlers`).
 //! 3. `routes` applies the smart rules of its model, runs processors such as
 //!    `proxy_vision`, and orders the services.
-//! 4. The chain serves it.
+//! 4. The chain serves it (`majordomo::chain`): retries, failover and the commit point of
+//!    a stream are decided there.
 //! 5. `relay` encodes the response in the client's dialect.
 //!
 //! The command and the integration tests use the items re-exported here. [`config`] is

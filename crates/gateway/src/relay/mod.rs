@@ -1,4 +1,7 @@
-//! Relays a streamed response to the client.
+//! Relays a committed stream to the client.
+//!
+//! When a stream commits, and what a failure before that does, is decided by the chain
+//! (`majordomo::chain`, `commit.rs` and `retry.rs`); here failover is over.
 //!
 //! Bytes in the client's dialect are forwarded unchanged; events are encoded by the
 //! client's codec. Whatever is ready is sent immediately. After the first bytes, a

@@ -38,7 +38,7 @@ fn name(path: &Path) -> String {
 
 /// The errors of a file or of the gateway built from it, or else their warnings.
 fn diagnostics(path: &Path) -> Diagnostics {
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = std::fs::read_to_string(path).expect("a sample");
     let environment = environment();
     let built = Config::parse(name(path), text, &environment).and_then(|config| {
         let transport = Transport::new(TransportConfig::default());

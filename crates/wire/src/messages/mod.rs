@@ -5,6 +5,13 @@
 //! a dot (`thinking.display`, `source.x`) belongs one level down, and `field`
 //! marks a block that has no other native field.
 //!
+//! - `read_request`, `read_settings` and `read_message` read a client's request;
+//! - `read_part` reads content blocks: text, images, documents, `tool_use`, `tool_result`,
+//!   thinking;
+//! - `write_request`, `write_settings`, `write_message` and `write_part` are their
+//!   counterparts;
+//! - `response` and `stream_*` read and write responses.
+//!
 //! Uses the shared modules of the crate, and no other dialect.
 
 mod call_id;

@@ -1,4 +1,6 @@
 //! Reads content blocks of a message, a tool result or a response.
+//!
+//! A `tool_result` block contains blocks itself.
 
 use std::borrow::Cow;
 
