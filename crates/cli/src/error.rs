@@ -38,7 +38,7 @@ impl From<SpecError> for CliError {
 
 impl From<Error> for CliError {
     fn from(error: Error) -> Self {
-        // Most errors state a remedy; that a server is unreachable does not.
+        // Most errors state a remedy; the one for an unreachable server does not.
         let not_reached = |attempt: &Attempt| {
             let AttemptOutcome::Failed { class, status, .. } = &attempt.outcome else {
                 return false;

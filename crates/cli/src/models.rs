@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use crate::error::CliError;
 use crate::{capabilities, output};
 
-/// Timeout of a model list, which the user waits for.
+/// Timeout for listing models, while the user waits.
 const LIST_TIMEOUT: Duration = Duration::from_secs(4);
 
 pub(crate) async fn run() -> Result<(), CliError> {

@@ -21,7 +21,7 @@ pub(crate) struct AdmittedRequest {
 
 /// Longest model name.
 const LONGEST_NAME: usize = 256;
-/// Most targets in a requested chain.
+/// Maximum number of targets in a requested chain.
 const MOST_TARGETS: usize = 32;
 
 impl AdmittedRequest {

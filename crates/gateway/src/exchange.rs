@@ -23,7 +23,7 @@ use crate::record::{
 };
 use crate::routes::RouteTrace;
 
-/// A request on its way, and its record so far.
+/// A request in progress, and its record so far.
 pub(crate) struct Exchange {
     sinks: Arc<Sinks>,
     needs: Needs,

@@ -1,4 +1,4 @@
-//! The changes to a request's images, for the ledger.
+//! The changes to a request's images, for the attempt log.
 
 use std::fmt;
 

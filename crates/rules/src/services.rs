@@ -23,7 +23,7 @@ pub struct Ttft {
 /// Concurrent requests of a service and its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeatUsage {
-    /// SeatUsage in use.
+    /// Seats in use.
     pub taken: u64,
     /// Configured seats.
     pub capacity: u64,

@@ -55,9 +55,10 @@ pub struct VisionConfig {
     pub per_request: usize,
     /// Concurrent descriptions in the process.
     pub total: usize,
-    /// Most distinct images described per request; the newest ones win.
+    /// Maximum number of distinct images described per request; the newest ones win.
     pub max_images: usize,
-    /// Most images of a request, opaque blocks included; a request with more is rejected.
+    /// Maximum number of images of a request, opaque blocks included; a request with more is
+    /// rejected.
     pub max_request_images: usize,
     /// The prompt for the describer.
     pub prompt: String,
@@ -69,7 +70,7 @@ pub struct VisionConfig {
     pub ttl: Duration,
     /// Time limit for all descriptions of a request together.
     pub timeout: Duration,
-    /// Most tokens of one description.
+    /// Maximum tokens of one description.
     pub max_tokens: u64,
     /// What happens if an image cannot be described.
     pub on_failure: OnFailure,

@@ -17,7 +17,7 @@ use super::marker;
 use super::outcome::{CANCELLED, DescribeCall};
 use super::scope::Scope;
 
-/// Most bytes of the user's question that are passed on.
+/// Maximum bytes of the user's question that are passed on.
 const MAX_QUESTION_BYTES: usize = 2 << 10;
 
 /// The result of one call.

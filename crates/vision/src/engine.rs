@@ -265,7 +265,7 @@ impl Vision {
         chain: &Chain,
         scope: &Scope,
     ) -> DescriptionResult {
-        // The queue has no bound, so only a permit can come of this.
+        // The queue is unbounded, so this always yields a permit.
         let _permit = self.calls.acquire(Flow::current(), 1).await.ok();
         let reply = match job.content.to_part() {
             Some(part) => self.describe_image(part, job, chain, scope).await,

@@ -9,7 +9,7 @@ pub const UNAVAILABLE: &str = "[image: (description unavailable)]";
 /// Replaces an image of an earlier message.
 pub const OMITTED: &str = "[image: (omitted from history)]";
 
-/// Most bytes of a description, brackets excluded.
+/// Maximum bytes of a description, brackets excluded.
 pub const MAX_DESCRIPTION_BYTES: usize = 4 << 10;
 
 /// `[image: <description>]`; `None` if the description is blank.

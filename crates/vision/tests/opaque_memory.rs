@@ -1,4 +1,4 @@
-//! DescriptionCache that the vision proxy allocates for an opaque block. Its own test binary, because
+//! Memory that the vision proxy allocates for an opaque block. Its own test binary, because
 //! it measures the allocations of the whole process.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]

@@ -23,8 +23,8 @@ pub use session::{SessionHints, SessionKey};
 /// Sessions remembered per tenant and pool: about half a megabyte, allocated on demand.
 const MAX_SESSIONS: usize = 1 << 13;
 
-/// Tenants with their own tenant_pins of pins. Tenants are the configured keys, of which
-/// there are far fewer; any beyond this limit tenant_pins one.
+/// Tenants with their own pins. Tenants are the configured keys, of which there are far
+/// fewer; any beyond this limit share the same pins.
 const MAX_TENANTS: usize = 256;
 
 /// How long sessions stay with their service after a better tier recovers: their

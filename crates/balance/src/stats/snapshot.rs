@@ -1,4 +1,4 @@
-//! Snapshots of the statistics for `/api/health` and `/metrics`.
+//! Snapshots of the statistics for `/api/health`.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;

@@ -1,6 +1,6 @@
 //! WebP decoding: still images, and the first frame of an animation on its canvas.
 //!
-//! Lossy opaque images, most there are, decode to planes by [`vp8`]. Everything else, and
+//! Lossy opaque images, the most common, are decoded to planes by [`vp8`]. Everything else, and
 //! every damaged file, goes to [`fallback`].
 
 use majordomo_image_header::{

@@ -1,4 +1,4 @@
-//! Recognizes YAML and JSON in the place of TOML.
+//! Recognizes YAML and JSON where TOML is expected.
 //!
 //! A file in another format has a syntax error on nearly every line; one diagnostic that
 //! names the format replaces them.

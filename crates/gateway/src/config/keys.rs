@@ -14,7 +14,7 @@ const SHORT: usize = 20;
 /// Shorter keys are rejected where other machines can try them.
 const SHORTEST: usize = 8;
 
-/// Reads all entries. `exposed` tells whether other machines can reach the gateway.
+/// Reads all entries. `exposed` is true if other machines can reach the gateway.
 pub(super) fn read_keys(sections: Vec<Section<'_>>, exposed: bool) -> Vec<KeyEntry> {
     let mut entries: Vec<KeyEntry> = Vec::new();
     let mut names = HashSet::new();

@@ -151,7 +151,7 @@ impl ConfigSource {
         let here = here.take_while(|span| span.start < end);
         let inside = |span: &Span| span.start.max(start) - start..span.end.min(end) - start;
         let places: Vec<Span> = here.map(inside).collect();
-        // A secret may stand a second time where it is not recognized by its position.
+        // A secret may occur again where it is not recognized by its position.
         self.scrubbed(&patterns::masked(line, &places))
     }
 }

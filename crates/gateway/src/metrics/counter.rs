@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 
-/// Most label sets; further ones are counted under [`OTHER`]. Callers bound
+/// Maximum number of label sets; further ones are counted under [`OTHER`]. Callers bound
 /// client-chosen names first.
 const MAX_LABEL_SETS: usize = 4_096;
 /// Labels of the overflow counter.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-/// Most labels of names that are not configured.
+/// Maximum number of labels for names that are not configured.
 pub(super) const MAX_UNCONFIGURED: usize = 256;
 /// The label of all further names.
 pub(super) const OTHER: &str = "other";

@@ -9,7 +9,7 @@ use crate::routes::PartitionSnapshot;
 use crate::server::{ServerContext, ready};
 use crate::state::GatewayState;
 
-/// Most listed targets that only clients named; the rest is counted.
+/// Maximum number of listed targets that only clients named; the rest is counted.
 const MOST_OTHERS: usize = 256;
 
 /// The response of `/api/health`.

@@ -37,7 +37,7 @@ use crate::trust::{Boundary, authenticate_client, authorize};
 
 /// The only path that takes a body.
 const EXPLAIN: &str = "/api/explain";
-/// Most concurrent connections. A new one evicts the oldest idle one.
+/// Maximum concurrent connections. A new one evicts the oldest idle one.
 const CONNECTIONS: usize = 64;
 /// Longest lifetime of a connection.
 const CONNECTION_LIFETIME: Duration = Duration::from_secs(30);

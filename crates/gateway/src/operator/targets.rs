@@ -16,7 +16,7 @@ use crate::state::GatewayState;
 
 const PREFIX: &str = "/api/targets/";
 const RELEASE: &str = "/release";
-/// Most suggestions for an unknown name.
+/// Maximum number of suggestions for an unknown name.
 const SUGGESTIONS: usize = 3;
 
 /// The response to a release.

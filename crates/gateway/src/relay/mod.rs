@@ -1,7 +1,7 @@
 //! Relays a committed stream to the client.
 //!
 //! When a stream commits, and what a failure before that does, is decided by the chain
-//! (`majordomo::chain`, `commit.rs` and `retry.rs`); here failover is over.
+//! (`majordomo::chain`, `commit.rs` and `retry.rs`); here there is no failover anymore.
 //!
 //! Bytes in the client's dialect are forwarded unchanged; events are encoded by the
 //! client's codec. Whatever is ready is sent immediately. After the first bytes, a
@@ -35,7 +35,7 @@ use crate::exchange::Exchange;
 use crate::fronts::Front;
 use crate::heavy_lane::LaneHandle;
 
-/// Most bytes that are batched into one frame.
+/// Maximum bytes that are batched into one frame.
 const MAX_BATCH: usize = 32 * 1024;
 /// Up to this many changes are cheap to drop.
 const MANY_CHANGES: usize = 1_000;
@@ -131,7 +131,7 @@ impl Relay {
         (self.exchange.changes().len() > MANY_CHANGES).then_some(heavy)
     }
 
-    /// Sends a keep-alive after each such time of silence; immediately if the client
+    /// Sends a keep-alive after each such silence; immediately if the client
     /// has already waited for the stream to open.
     pub(crate) fn keep_alive(mut self, every: Option<Duration>) -> Self {
         let waited = matches!(self.state, RelayState::Opening(..));

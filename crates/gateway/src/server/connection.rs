@@ -29,7 +29,7 @@ use super::write_timeout::WriteTimeout;
 
 /// Read buffer for a head; accepted heads are smaller.
 const LARGEST_HEAD: usize = 64 * 1024;
-/// Most headers of a request.
+/// Maximum number of headers of a request.
 const MOST_HEADERS: usize = 100;
 /// TCP_USER_TIMEOUT. Kernel timers are coarse: in practice a dead peer is detected
 /// within 45 seconds.
@@ -100,7 +100,7 @@ where
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         // Also closes a connection that waits for its next request; a head that has
-        // active has a shorter timeout, which the socket enforces.
+        // begun has a shorter timeout, which the socket enforces.
         .header_read_timeout(idle)
         .max_headers(MOST_HEADERS)
         .max_buf_size(LARGEST_HEAD)

@@ -5,7 +5,7 @@
 //! heads. A request is a future owned by its connection, so a client disconnect cancels
 //! all of its work.
 //!
-//! May use every module but `run`, `reload` and `operator`; `operator` shares its
+//! May use every module but `gateway`, `reload` and `operator`; `operator` shares its
 //! context, TLS and body admission.
 
 mod activity;

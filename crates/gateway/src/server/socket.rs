@@ -18,7 +18,7 @@ use super::head::{Framing, TOO_LONG, scan_head};
 use super::limits::Limits;
 use super::write_timeout::StallTimer;
 
-/// Most pipelined bytes that are held back; a client that sends more is disconnected.
+/// Maximum pipelined bytes that are held back; a client that sends more is disconnected.
 const MAX_PIPELINED: usize = 64 * 1024;
 /// Longest accepted request line.
 const LONGEST_LINE: usize = 16 * 1024;

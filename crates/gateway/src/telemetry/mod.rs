@@ -37,7 +37,7 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) struct Spans {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
-    /// The registry at work, which knows the targets' addresses.
+    /// The active registry, which knows the targets' addresses.
     registry: Box<dyn Fn() -> Registry + Send + Sync>,
 }
 

@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 /// Default export timeout of the specification.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// OtlpSettings of the OTLP exporter.
+/// Settings of the OTLP exporter.
 #[derive(Debug)]
 pub(super) struct OtlpSettings {
     pub(super) endpoint: Uri,

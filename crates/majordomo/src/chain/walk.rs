@@ -18,7 +18,7 @@ use super::shaping::{ShapeMode, reduce_request, shape_for};
 use super::target::TargetPermit;
 use super::{AllBenched, Chain, ChainConfig, ChainTarget, Shaped};
 
-/// One request on its way down the chain.
+/// One request walking the chain.
 pub(super) struct Walk<'a, O> {
     targets: &'a [ChainTarget],
     config: &'a ChainConfig,

@@ -12,7 +12,7 @@ use super::*;
 use crate::tests::{rule, rules};
 use crate::{ConditionSpec, RuleIndex, RuleSet, Subject};
 
-/// DropImages images and records its calls and their services.
+/// Drops images and records its calls and their services.
 #[derive(Clone, Default)]
 struct DropImages {
     calls: Arc<AtomicUsize>,

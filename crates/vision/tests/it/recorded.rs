@@ -1,4 +1,4 @@
-//! RecordedRequest client requests: every image is replaced, and nothing else changes.
+//! Recorded client requests: every image is replaced, and nothing else changes.
 //!
 //! `MAJORDOMO_CLIENT_REQUESTS` names a folder of folders, one per client, each file with
 //! `path` and `body`. Without it the test is skipped with a message.

@@ -73,7 +73,7 @@ pub(super) struct ArgumentText {
     string: Option<Vec<PathStep>>,
 }
 
-/// Most array elements a path may skip.
+/// Maximum number of array elements that a path may skip.
 const MAX_INDEX_GAP: usize = 1_000;
 
 impl ArgumentText {

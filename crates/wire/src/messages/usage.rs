@@ -88,7 +88,7 @@ impl MessagesUsageCounts {
         .with_cache_read(cache_read)
         .with_cache_write(cache_write)
         .with_reasoning(self.thinking.unwrap_or_default());
-        // Portions that contradict their sum are not believed.
+        // Portions that contradict their sum are ignored.
         if split <= cache_write {
             usage.cache_write_5m = five_minutes;
             usage.cache_write_1h = one_hour;

@@ -9,7 +9,7 @@ use crate::base64::encode_into;
 use crate::json::{Array, Object, is_complete, write_array};
 use crate::loss::Losses;
 
-/// Where a block stands, which determines the allowed kinds.
+/// The position of a block, which determines the allowed kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockPosition {
     User,

@@ -13,7 +13,7 @@ pub enum OllamaEndpoint {
     Generate,
 }
 
-/// BodyFields only `/api/generate` has, besides `prompt`, `system` and `images`.
+/// Fields that only `/api/generate` has, besides `prompt`, `system` and `images`.
 pub(super) const GENERATE_ONLY: &[&str] = &["suffix", "template", "raw", "context"];
 
 /// Returns the endpoint that a request is written for.

@@ -1,6 +1,6 @@
 //! JPEG decoding.
 //!
-//! Sequential files with one interleaved scan, nearly all there are, decode to planes at
+//! Sequential files with one interleaved scan, by far the most common, decode to planes at
 //! 1/1, 1/2, 1/4 or 1/8 of their size, the smallest that suffices. Everything else goes to
 //! [`fallback`].
 

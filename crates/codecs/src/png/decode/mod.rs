@@ -1,6 +1,6 @@
 //! PNG decoding.
 //!
-//! 8-bit files without interlacing, nearly all there are, are decoded by [`streaming`].
+//! 8-bit files without interlacing, by far the most common, are decoded by [`streaming`].
 //! Everything else, and every damaged file, goes to [`fallback`].
 
 mod fallback;

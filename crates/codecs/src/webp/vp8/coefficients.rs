@@ -75,7 +75,7 @@ impl NonzeroContext {
     }
 }
 
-/// The coefficients of a macroblock's 16 Y, 4 U and 4 V blocks, context dequantization.
+/// The coefficients of a macroblock's 16 Y, 4 U and 4 V blocks, before dequantization.
 pub(super) struct Coefficients {
     pub(super) blocks: [[i16; 16]; 24],
     /// Per block, one past the last coefficient that may be nonzero.

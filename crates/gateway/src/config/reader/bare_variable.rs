@@ -1,4 +1,4 @@
-//! `$NAME` in the place of `${NAME}`.
+//! `$NAME` where `${NAME}` was meant.
 //!
 //! Only the braced form is substituted, since keys may contain `$`. A bare name would be
 //! sent to a provider as its key, so it is reported where it cannot be anything else: as
@@ -7,7 +7,7 @@
 
 use crate::config::secrets::names::is_variable;
 
-/// The literal text of a string without `${`, or the bare variable in it. `is_set` tells
+/// The literal text of a string without `${`, or the bare variable in it. `is_set` returns
 /// whether a variable is set.
 pub(super) fn unescape(raw: &str, is_set: impl Fn(&str) -> bool) -> Result<String, &str> {
     let mut value = String::with_capacity(raw.len());

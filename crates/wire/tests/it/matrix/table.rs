@@ -17,10 +17,11 @@ cell means that nothing was lost; otherwise it names what the writer lists as
 lost, which is also what a request's attempt log reports. Everything else is
 preserved. The following are equivalent representations, not losses:
 
-- system texts stand where the dialect wants them, and consecutive messages of
+- system texts are where the dialect expects them, and consecutive messages of
   one side form one turn;
 - consecutive texts may be joined;
-- call ids become what the target accepts, the same for call and result;
+- call ids are rewritten to a form that the target accepts, the same for a call
+  and its result;
 - a limit is added where the dialect requires one;
 - in Chat Completions, where tool results are text-only, their images follow in
   the same turn, each with a line that names its call.

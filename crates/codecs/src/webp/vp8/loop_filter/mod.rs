@@ -38,7 +38,7 @@ pub(super) struct MacroblockRow<'a, const PLANES: usize, const SIDE: usize> {
 }
 
 impl<'a, const PLANES: usize, const SIDE: usize> MacroblockRow<'a, PLANES, SIDE> {
-    /// PlaneRow `row` of macroblocks, `across` macroblocks wide.
+    /// Row `row` of macroblocks, `across` macroblocks wide.
     #[inline(always)]
     pub(super) fn new(planes: [&'a mut [u8]; PLANES], across: usize, row: usize) -> Self {
         let mut rows = from_fn(|_| from_fn(|_| PlaneRow::default()));
