@@ -48,9 +48,9 @@ fn failures() -> Vec<Script> {
         request_read().reset(),
         request_read().send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"),
         request_read().send("nonsense\r\n\r\n"),
-        request_read().answer(500, "application/json", "{}"),
+        request_read().respond(500, "application/json", "{}"),
         request_read()
-            .answer(200, "application/json", HELLO)
+            .respond(200, "application/json", HELLO)
             .times(3),
         request_read().stream_head().chunk(CHUNK).reset(),
         request_read().stream_head().chunk(CHUNK).last_chunk(),

@@ -52,11 +52,11 @@ fn echoing_the_key() -> Vec<Script> {
     );
     let redirect = format!("HTTP/1.1 307 Away\r\nlocation: http://x/?key={KEY}\r\n\r\n");
     vec![
-        request_read().answer(401, "application/json", error.clone()),
-        request_read().answer(400, "application/json", error.clone()),
-        request_read().answer(500, "text/plain", format!("Bearer {KEY}")),
-        request_read().answer(200, "application/json", error.clone()),
-        request_read().answer(200, "application/json", format!("{{\"{KEY}\": nonsense")),
+        request_read().respond(401, "application/json", error.clone()),
+        request_read().respond(400, "application/json", error.clone()),
+        request_read().respond(500, "text/plain", format!("Bearer {KEY}")),
+        request_read().respond(200, "application/json", error.clone()),
+        request_read().respond(200, "application/json", format!("{{\"{KEY}\": nonsense")),
         request_read()
             .stream_head()
             .chunk(format!("data: {error}\n\n")),

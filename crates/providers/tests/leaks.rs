@@ -34,9 +34,9 @@ fn failure_scripts() -> Vec<Script> {
         read().reset(),
         read().send(cut),
         read().send("nonsense\r\n\r\n"),
-        read().answer(500, "text/plain", "oops"),
-        read().answer(200, "text/plain", "fine"),
-        read().answer(200, "text/plain", "fine").times(3),
+        read().respond(500, "text/plain", "oops"),
+        read().respond(200, "text/plain", "fine"),
+        read().respond(200, "text/plain", "fine").times(3),
         read().stream_head().chunk("a").reset(),
     ]
 }

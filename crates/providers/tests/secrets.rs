@@ -79,8 +79,12 @@ async fn a_key_is_sent_to_the_provider_and_printed_nowhere() {
 
     let redirect = "HTTP/1.1 307 Away\r\nlocation: http://x/?key=CANARY\r\n\r\n";
     let scripts = [
-        Script::new().read_request().answer(200, "text/plain", "ok"),
-        Script::new().read_request().answer(401, "text/plain", "no"),
+        Script::new()
+            .read_request()
+            .respond(200, "text/plain", "ok"),
+        Script::new()
+            .read_request()
+            .respond(401, "text/plain", "no"),
         Script::new().read_request().send(redirect),
         Script::new().read_request().send("garbage\r\n\r\n"),
         Script::new().read_request().stream_head().chunk("a"),

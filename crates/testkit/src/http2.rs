@@ -99,7 +99,7 @@ impl Http2Upstream {
     }
 
     /// Waits until this many streams have arrived.
-    pub async fn asked(&self, count: usize, within: Duration) {
+    pub async fn wait_for_requests(&self, count: usize, within: Duration) {
         let asked = |seen: &[Connection]| {
             let asked: usize = seen.iter().map(|it| it.requests.len()).sum();
             (asked >= count).then_some(())
@@ -173,11 +173,11 @@ async fn serve<T>(
     let Ok(mut connection) = builder.handshake::<_, Bytes>(io).await else {
         return;
     };
-    let (go_away, mut asked_to_go) = mpsc::unbounded_channel::<()>();
+    let (go_away, mut go_away_requests) = mpsc::unbounded_channel::<()>();
     let mut playing = tokio::task::JoinSet::new();
     loop {
         tokio::select! {
-            Some(()) = asked_to_go.recv() => connection.graceful_shutdown(),
+            Some(()) = go_away_requests.recv() => connection.graceful_shutdown(),
             accepted = connection.accept() => {
                 let Some(Ok((request, respond))) = accepted else { break };
                 let (parts, body) = request.into_parts();

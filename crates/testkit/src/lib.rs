@@ -10,7 +10,7 @@
 //! use tokio::io::{AsyncReadExt, AsyncWriteExt};
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() {
-//! let script = Script::new().read_request().answer(200, "text/plain", "hello");
+//! let script = Script::new().read_request().respond(200, "text/plain", "hello");
 //! let upstream = Upstream::start([script]).await;
 //!
 //! let mut client = tokio::net::TcpStream::connect(upstream.address()).await.unwrap();

@@ -79,7 +79,7 @@ impl Script {
 
     /// Sends a well-formed response and keeps the connection open.
     #[must_use]
-    pub fn answer(self, status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
+    pub fn respond(self, status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
         let body = body.into();
         let head = format!(
             "HTTP/1.1 {status} Scripted\r\ncontent-type: {content_type}\r\ncontent-length: {}\r\n\r\n",

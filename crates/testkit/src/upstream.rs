@@ -78,7 +78,7 @@ impl Upstream {
     }
 
     /// Waits until this many requests have arrived.
-    pub async fn asked(&self, count: usize, within: Duration) {
+    pub async fn wait_for_requests(&self, count: usize, within: Duration) {
         let asked = |seen: &[Connection]| {
             let asked: usize = seen.iter().map(|it| it.requests.len()).sum();
             (asked >= count).then_some(())

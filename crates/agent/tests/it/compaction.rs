@@ -91,9 +91,9 @@ async fn the_middle_is_summarized_and_both_ends_are_kept() {
     );
     assert_eq!(after.messages[2..], before[before.len() - 4..]);
     assert_eq!(after.usage.total(), 2);
-    let asked = &cheap.calls()[0].request;
+    let received = &cheap.calls()[0].request;
     assert!(
-        asked.prompt().messages[0]
+        received.prompt().messages[0]
             .text()
             .contains("[calls look with {}]")
     );

@@ -315,8 +315,8 @@ async fn a_denied_call_gets_an_error_result_and_invalid_calls_need_no_approval()
         calls(&[("1", "look", ""), ("2", "rm", ""), ("3", "bad", "{")]),
         Step::reply("done"),
     ]);
-    let asked = SharedLog::default();
-    let seen = asked.clone();
+    let received = SharedLog::default();
+    let seen = received.clone();
     let agent = on(&fake)
         .tool(echo("look"))
         .tool(echo("rm"))
@@ -341,7 +341,7 @@ async fn a_denied_call_gets_an_error_result_and_invalid_calls_need_no_approval()
         ("This call was not allowed: not on Sundays".into(), true)
     );
     assert_eq!(
-        asked.all(),
+        received.all(),
         ["look", "rm"],
         "an invalid call needs no approval"
     );

@@ -82,7 +82,7 @@ async fn models_lists_reachable_providers_and_names_the_others() {
     let list = r#"{"object":"list","data":[{"id":"big","object":"model"},{"id":"tiny","object":"model","max_model_len":4096}]}"#;
     let script = Script::new()
         .read_request()
-        .answer(200, "application/json", list);
+        .respond(200, "application/json", list);
     let here = Upstream::start([script]).await;
     let failing = Upstream::start([fails(500, "boom")]).await;
     let gone = ClosedPort::hold();
@@ -119,7 +119,7 @@ async fn models_prefers_the_capabilities_of_the_dsn() {
     let list = r#"{"object":"list","data":[{"id":"tiny","object":"model","max_model_len":4096,"capabilities":{"vision":true,"function_calling":true}}]}"#;
     let script = Script::new()
         .read_request()
-        .answer(200, "application/json", list);
+        .respond(200, "application/json", list);
     let here = Upstream::start([script]).await;
     let done = majordomo(&["models"])
         .x_with(&here, "?images=false&tools=false&context=2048")

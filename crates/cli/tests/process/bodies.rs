@@ -65,10 +65,10 @@ async fn parsing_a_body_takes_at_most_twice_its_size() {
         gateway.reset_peak();
         let idle = gateway.memory();
         let request = post("/v1/chat/completions", "", &body);
-        let answer = gateway.send(&request).await;
+        let response = gateway.send(&request).await;
         assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status}")),
-            "{name}: {answer}"
+            response.starts_with(&format!("HTTP/1.1 {status}")),
+            "{name}: {response}"
         );
         let (highest, most) = (gateway.peak_memory(), idle + 2 * body.len() + OVERHEAD);
         println!(
@@ -125,10 +125,10 @@ async fn tiny_elements_beyond_the_limit_are_refused_before_they_take_memory() {
         gateway.send(post(path, "", "{}")).await;
         gateway.reset_peak();
         let idle = gateway.memory();
-        let answer = gateway.send(&post(path, "", &body)).await;
+        let response = gateway.send(&post(path, "", &body)).await;
         assert!(
-            answer.starts_with("HTTP/1.1 400"),
-            "{path} {element}: {answer}"
+            response.starts_with("HTTP/1.1 400"),
+            "{path} {element}: {response}"
         );
         let (highest, most) = (gateway.peak_memory(), idle + 2 * body.len() + OVERHEAD);
         assert!(highest <= most, "{path} {element}: {idle} became {highest}");

@@ -238,8 +238,8 @@ impl GatewayProcess {
 
     /// Checks that a plain request is gateway.
     pub(crate) async fn assert_alive(&self) {
-        let answer = self.send(chat_request("demo/text", false)).await;
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        let response = self.send(chat_request("demo/text", false)).await;
+        assert!(response.starts_with("HTTP/1.1 200"), "{response}");
     }
 }
 
@@ -249,12 +249,12 @@ pub(crate) async fn exchange(address: SocketAddr, request: &[u8]) -> String {
         let mut stream = TcpStream::connect(address).await.ok()?;
         // An error response may arrive before everything is sent.
         let _ = stream.write_all(request).await;
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer).await;
-        Some(String::from_utf8_lossy(&answer).into_owned())
+        let mut response = Vec::new();
+        let _ = stream.read_to_end(&mut response).await;
+        Some(String::from_utf8_lossy(&response).into_owned())
     };
-    let answer = timeout(TIMEOUT, talking).await.expect("it answers");
-    answer.unwrap_or_default()
+    let response = timeout(TIMEOUT, talking).await.expect("it responds");
+    response.unwrap_or_default()
 }
 
 /// Reads until this text arrives.
@@ -333,7 +333,7 @@ pub(crate) fn stalling_stream() -> Script {
 pub(crate) fn serving(times: usize) -> Script {
     Script::new()
         .read_request()
-        .answer(200, "application/json", RESPONSE)
+        .respond(200, "application/json", RESPONSE)
         .times(times)
 }
 

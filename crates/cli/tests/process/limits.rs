@@ -57,22 +57,22 @@ async fn with_little_memory_bodies_wait_or_are_refused_and_the_process_survives(
     .start()
     .await;
     let body = with_image("up/m", 5 << 20);
-    let mut answers = tokio::task::JoinSet::new();
+    let mut responses = tokio::task::JoinSet::new();
     for _ in 0..40 {
         let (address, body) = (gateway.address, body.clone());
-        answers.spawn(async move { crate::gateway::exchange(address, &body).await });
+        responses.spawn(async move { crate::gateway::exchange(address, &body).await });
     }
     // The admitted ones stall; the others are refused when their wait ends.
     let mut refused = 0;
     while refused < 40 - 64 / 6 {
-        let answer = answers.join_next().await.expect("some are refused");
-        let answer = answer.expect("it does not panic");
-        assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
-        assert!(answer.contains("retry-after: 1"), "{answer}");
+        let response = responses.join_next().await.expect("some are refused");
+        let response = response.expect("it does not panic");
+        assert!(response.starts_with("HTTP/1.1 503"), "{response}");
+        assert!(response.contains("retry-after: 1"), "{response}");
         refused += 1;
     }
     assert!(gateway.is_running());
-    answers.abort_all();
+    responses.abort_all();
     gateway
         .operator_get_until("/metrics", "majordomo_open_requests 0")
         .await;

@@ -71,19 +71,19 @@ async fn latencies(address: SocketAddr, request: Vec<u8>, times: usize) -> Vec<D
     let mut stream = TcpStream::connect(address).await.expect("it listens");
     stream.set_nodelay(true).expect("a socket takes options");
     let mut took = Vec::with_capacity(times);
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     for _ in 0..times {
         let began = Instant::now();
         stream.write_all(&request).await.expect("it reads");
-        answer.clear();
-        while !answer.ends_with(b"}}") {
-            let count = stream.read_buf(&mut answer).await.expect("it answers");
-            assert!(count > 0, "{}", String::from_utf8_lossy(&answer));
+        response.clear();
+        while !response.ends_with(b"}}") {
+            let count = stream.read_buf(&mut response).await.expect("it responds");
+            assert!(count > 0, "{}", String::from_utf8_lossy(&response));
         }
         assert!(
-            answer.starts_with(b"HTTP/1.1 200"),
+            response.starts_with(b"HTTP/1.1 200"),
             "{}",
-            String::from_utf8_lossy(&answer)
+            String::from_utf8_lossy(&response)
         );
         took.push(began.elapsed());
     }
@@ -138,12 +138,12 @@ async fn run_clients(address: SocketAddr, clients: usize, rounds: usize) -> (usi
         in_flight.spawn(async move {
             let mut good = 0;
             for _ in 0..rounds {
-                let answer = exchange(address, chat_request("up/m", false).as_bytes()).await;
-                if answer.starts_with("HTTP/1.1 200") {
+                let response = exchange(address, chat_request("up/m", false).as_bytes()).await;
+                if response.starts_with("HTTP/1.1 200") {
                     good += 1;
                 } else {
-                    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
-                    assert!(answer.contains("retry-after: 1"), "{answer}");
+                    assert!(response.starts_with("HTTP/1.1 503"), "{response}");
+                    assert!(response.contains("retry-after: 1"), "{response}");
                     tokio::time::sleep(BACKOFF).await;
                 }
             }
@@ -163,7 +163,7 @@ async fn beyond_capacity_the_gateway_serves_what_it_can_and_refuses_the_rest() {
     let script = Script::new()
         .read_request()
         .wait(SERVICE_TIME)
-        .answer(200, "application/json", crate::gateway::RESPONSE)
+        .respond(200, "application/json", crate::gateway::RESPONSE)
         .times(100_000);
     let upstream = Upstream::start([script]).await;
     let config = format!("[server]\nmax_requests = 4\n{}", provider(&upstream));
@@ -235,14 +235,14 @@ async fn ten_thousand_keys_and_a_thousand_rules_are_served_and_reloaded() {
     for model in ["demo/text", "r"] {
         let began = Instant::now();
         for _ in 0..100 {
-            let answer = gateway.send(with_key(model)).await;
-            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            let response = gateway.send(with_key(model)).await;
+            assert!(response.starts_with("HTTP/1.1 200"), "{response}");
         }
         println!("{:?} for each request of {model}", began.elapsed() / 100);
     }
     let wrong = chat_request("r", false).replace("host:", "x-api-key: CANARY-wrong\r\nhost:");
-    let answer = gateway.send(wrong).await;
-    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+    let response = gateway.send(wrong).await;
+    assert!(response.starts_with("HTTP/1.1 401"), "{response}");
     let began = Instant::now();
     gateway.signal("HUP");
     gateway.log_until("configuration reloaded").await;

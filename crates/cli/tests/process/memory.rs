@@ -85,7 +85,7 @@ async fn a_hundred_rounds_of_faults_leak_no_memory() {
             "broken",
             Script::new()
                 .read_request()
-                .answer(200, "application/json", "{\"a\":"),
+                .respond(200, "application/json", "{\"a\":"),
         ),
     ];
     let mut config = "[health]\nthreshold = 1000\n".to_owned();
@@ -164,8 +164,8 @@ async fn burst(gateway: &GatewayProcess, body: &Arc<[u8]>, count: usize) -> usiz
     let mut in_flight = JoinSet::new();
     for sent in 0..=count {
         while in_flight.len() >= 20 || (sent == count && !in_flight.is_empty()) {
-            let answer: String = in_flight.join_next().await.expect("one").expect("no panic");
-            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            let response: String = in_flight.join_next().await.expect("one").expect("no panic");
+            assert!(response.starts_with("HTTP/1.1 200"), "{response}");
             highest = highest.max(gateway.memory());
         }
         if sent < count {

@@ -26,14 +26,14 @@ fn collector_at(address: std::net::SocketAddr) -> (&'static str, String) {
 #[tokio::test]
 async fn the_last_spans_are_exported_before_the_process_exits() {
     let script = Script::new().read_request();
-    let collector = Upstream::start([script.answer(200, "application/x-protobuf", "")]).await;
+    let collector = Upstream::start([script.respond(200, "application/x-protobuf", "")]).await;
     let start = GatewayCommand {
         environment: vec![collector_at(collector.address())],
         ..GatewayCommand::default()
     };
     let mut gateway = start.start().await;
-    let answer = gateway.send(chat_request("demo/text", false)).await;
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let response = gateway.send(chat_request("demo/text", false)).await;
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
     gateway.signal("TERM");
     assert_eq!(gateway.ended().await, Some(0));
     let batches = collector.requests();

@@ -126,9 +126,9 @@ async fn text_that_looks_like_a_command_or_a_path_is_not_executed_or_opened() {
         let body = format!(
             r#"{{"model":"demo/text","{field}":{text:?},"messages":[{{"role":"user","content":{text:?}}}]}}"#
         );
-        let answer = gateway.send(post("/v1/chat/completions", "", &body)).await;
-        assert!(!answer.contains("root:"), "{answer}");
-        assert!(!answer.starts_with("HTTP/1.1 5"), "{answer}");
+        let response = gateway.send(post("/v1/chat/completions", "", &body)).await;
+        assert!(!response.contains("root:"), "{response}");
+        assert!(!response.starts_with("HTTP/1.1 5"), "{response}");
     }
     for url in [
         "file:///etc/passwd",
@@ -138,9 +138,9 @@ async fn text_that_looks_like_a_command_or_a_path_is_not_executed_or_opened() {
         let body = format!(
             r#"{{"model":"demo/vision","messages":[{{"role":"user","content":[{{"type":"image_url","image_url":{{"url":"{url}"}}}}]}}]}}"#
         );
-        let answer = gateway.send(post("/v1/chat/completions", "", &body)).await;
-        assert!(!answer.contains("root:"), "{url}: {answer}");
-        assert!(!answer.starts_with("HTTP/1.1 5"), "{url}: {answer}");
+        let response = gateway.send(post("/v1/chat/completions", "", &body)).await;
+        assert!(!response.contains("root:"), "{url}: {response}");
+        assert!(!response.starts_with("HTTP/1.1 5"), "{url}: {response}");
     }
     assert_eq!(gateway.children(), before);
     gateway.assert_alive().await;
@@ -167,9 +167,9 @@ async fn no_proxy_fetches_an_address_the_gateway_may_not() {
     .start()
     .await;
     let body = r#"{"model":"eyes/m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://localhost/x.png"}}]}]}"#;
-    let answer = gateway.send(post("/v1/chat/completions", "", body)).await;
-    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
-    assert!(answer.contains("is not public"), "{answer}");
+    let response = gateway.send(post("/v1/chat/completions", "", body)).await;
+    assert!(response.starts_with("HTTP/1.1 400"), "{response}");
+    assert!(response.contains("is not public"), "{response}");
     let fetched: Vec<_> = proxy.requests().into_iter().map(|it| it.head).collect();
     assert!(
         fetched.iter().all(|head| !head.contains("x.png")),
@@ -187,8 +187,8 @@ async fn an_unread_log_blocks_no_request() {
     .await;
     // Far more than a pipe buffers.
     for _ in 0..2_000 {
-        let answer = gateway.send(chat_request("demo/text", false)).await;
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        let response = gateway.send(chat_request("demo/text", false)).await;
+        assert!(response.starts_with("HTTP/1.1 200"), "{response}");
     }
     gateway.assert_alive().await;
 }
@@ -197,6 +197,6 @@ async fn an_unread_log_blocks_no_request() {
 async fn a_configured_provider_is_called() {
     let upstream = Upstream::start([crate::gateway::serving(1)]).await;
     let gateway = GatewayCommand::with(provider(&upstream)).start().await;
-    let answer = gateway.send(chat_request("up/m", false)).await;
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let response = gateway.send(chat_request("up/m", false)).await;
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
 }

@@ -2,7 +2,9 @@
 
 use majordomo_testkit::{ClosedPort, Script, Upstream};
 
-use crate::stage::{CLIENT_KEY, Client, Stage, ask, case, logged, post, provider, statuses};
+use crate::test_gateway::{
+    CLIENT_KEY, Client, TestGateway, case, chat_request, logged, post, provider, statuses,
+};
 
 const OTHER_KEY: &str = "CANARY-other-key";
 /// Sent by the first client and echoed by its upstream.
@@ -16,7 +18,7 @@ fn keys() -> String {
 }
 
 /// A request of the second client.
-fn other_asks(model: &str) -> String {
+fn other_requests(model: &str) -> String {
     let body = format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"hi"}}]}}"#);
     let headers = format!("connection: close\r\nauthorization: Bearer {OTHER_KEY}\r\n");
     post("/v1/chat/completions", &headers, &body)
@@ -26,7 +28,7 @@ fn answers(status: u16, body: impl Into<String>) -> Script {
     let body: String = body.into();
     Script::new()
         .read_request()
-        .answer(status, "application/json", body)
+        .respond(status, "application/json", body)
 }
 
 fn repeats(status: u16, code: &str) -> Script {
@@ -38,9 +40,9 @@ fn repeats(status: u16, code: &str) -> Script {
 }
 
 /// Sends a request to the operator listener.
-async fn tell(stage: &Stage, line: &str, headers: &str) -> String {
-    let mut client = Client::connect(stage.operator).await;
-    let host = stage.operator;
+async fn tell(gateway: &TestGateway, line: &str, headers: &str) -> String {
+    let mut client = Client::connect(gateway.operator).await;
+    let host = gateway.operator;
     let head = format!(
         "{line} HTTP/1.1\r\nhost: {host}\r\n{headers}content-length: 0\r\nconnection: close\r\n\r\n"
     );
@@ -60,22 +62,23 @@ fn an_upstream_error_for_one_client_reaches_no_other_client_or_page() {
         case(async {
             let upstream = Upstream::start([repeats(status, code).times(2)]).await;
             let switch = "[chain]\nall_benched = \"fail\"\n";
-            let stage = Stage::start(&format!("{}{}{switch}", provider(&upstream), keys())).await;
-            let own = stage.raw(ask("up/a", false)).await;
+            let gateway =
+                TestGateway::start(&format!("{}{}{switch}", provider(&upstream), keys())).await;
+            let own = gateway.raw(chat_request("up/a", false)).await;
             assert!(own.contains(SECRET), "a client sees its own error: {own}");
 
-            let foreign = stage.raw(other_asks(other)).await;
+            let foreign = gateway.raw(other_requests(other)).await;
             assert_eq!(statuses(&foreign), [503], "{foreign}");
             assert!(!foreign.contains(SECRET), "{foreign}");
             for path in ["/", "/api/health", "/api/requests", "/metrics"] {
-                let page = stage.look(path).await;
+                let page = gateway.get_operator(path).await;
                 assert!(!page.contains(SECRET), "{path}: {page}");
             }
             let log = logged();
             assert!(log.contains("benched") && !log.contains(SECRET), "{log}");
-            let health = stage.look("/api/health").await;
+            let health = gateway.get_operator("/api/health").await;
             assert!(health.contains(&format!("\"status\":{status}")), "{health}");
-            stage.holds(upstream).await;
+            gateway.assert_invariants(upstream).await;
         });
     }
 }
@@ -90,11 +93,14 @@ fn moderated_input_of_one_client_benches_no_model_for_another() {
             answers(200, GOOD),
         ])
         .await;
-        let stage = Stage::start(&format!("{}{}", provider(&upstream), keys())).await;
-        assert_eq!(statuses(&stage.raw(ask("up/a", false)).await), [403]);
-        assert_eq!(statuses(&stage.raw(other_asks("up/b")).await), [200]);
-        assert_eq!(statuses(&stage.raw(other_asks("up/a")).await), [200]);
-        stage.holds(upstream).await;
+        let gateway = TestGateway::start(&format!("{}{}", provider(&upstream), keys())).await;
+        assert_eq!(
+            statuses(&gateway.raw(chat_request("up/a", false)).await),
+            [403]
+        );
+        assert_eq!(statuses(&gateway.raw(other_requests("up/b")).await), [200]);
+        assert_eq!(statuses(&gateway.raw(other_requests("up/a")).await), [200]);
+        gateway.assert_invariants(upstream).await;
     });
 }
 
@@ -104,27 +110,30 @@ fn five_good_requests_after_a_poison_request_are_all_served() {
         let slow = Script::new()
             .read_request()
             .wait(std::time::Duration::from_millis(100))
-            .answer(200, "application/json", GOOD);
+            .respond(200, "application/json", GOOD);
         let upstream = Upstream::start([answers(500, "{}").times(2), slow.times(5)]).await;
         let config = format!(
             "{}[aliases]\nonly = \"up/m\"\n{}",
             provider(&upstream),
             keys()
         );
-        let stage = Stage::start(&config).await;
-        assert_eq!(statuses(&stage.raw(ask("only", false)).await), [502]);
-        let health = stage.look("/api/health").await;
+        let gateway = TestGateway::start(&config).await;
+        assert_eq!(
+            statuses(&gateway.raw(chat_request("only", false)).await),
+            [502]
+        );
+        let health = gateway.get_operator("/api/health").await;
         assert!(health.contains("\"state\":\"benched\""), "{health}");
-        assert_eq!(statuses(&stage.look("/readyz").await), [200]);
+        assert_eq!(statuses(&gateway.get_operator("/readyz").await), [200]);
 
-        let good = [(); 5].map(|()| stage.raw(other_asks("only")));
+        let good = [(); 5].map(|()| gateway.raw(other_requests("only")));
         let served = futures(good).await;
-        for answer in served {
-            assert_eq!(statuses(&answer), [200], "{answer}");
+        for response in served {
+            assert_eq!(statuses(&response), [200], "{response}");
         }
-        let health = stage.look("/api/health").await;
+        let health = gateway.get_operator("/api/health").await;
         assert!(!health.contains("\"state\":\"benched\""), "{health}");
-        stage.holds(upstream).await;
+        gateway.assert_invariants(upstream).await;
     });
 }
 
@@ -135,9 +144,9 @@ async fn futures<const N: usize>(work: [impl Future<Output = String>; N]) -> Vec
     std::future::poll_fn(|cx| {
         for (one, result) in work.iter_mut().zip(&mut done) {
             if result.is_none()
-                && let std::task::Poll::Ready(answer) = one.as_mut().poll(cx)
+                && let std::task::Poll::Ready(response) = one.as_mut().poll(cx)
             {
-                *result = Some(answer);
+                *result = Some(response);
             }
         }
         match done.iter().all(Option::is_some) {
@@ -154,25 +163,39 @@ fn a_corrected_key_is_used_immediately_and_an_unchanged_one_stays_benched() {
     case(async {
         let upstream = Upstream::start([answers(401, "{}"), answers(200, GOOD)]).await;
         let config = provider(&upstream);
-        let stage = Stage::start(&config).await;
-        assert_eq!(statuses(&stage.raw(ask("up/m", false)).await), [502]);
-        assert_eq!(statuses(&stage.raw(ask("up/m", false)).await), [503]);
+        let gateway = TestGateway::start(&config).await;
+        assert_eq!(
+            statuses(&gateway.raw(chat_request("up/m", false)).await),
+            [502]
+        );
+        assert_eq!(
+            statuses(&gateway.raw(chat_request("up/m", false)).await),
+            [503]
+        );
 
         let reloaded = async |marker: &str, config: &str| {
-            stage.rewrite(&format!("{config}[aliases]\n{marker} = \"demo/text\"\n"));
-            let seen = async { while statuses(&stage.raw(ask(marker, false)).await) != [200] {} };
-            let seen = tokio::time::timeout(crate::stage::FOREVER, seen).await;
+            gateway.rewrite(&format!("{config}[aliases]\n{marker} = \"demo/text\"\n"));
+            let seen = async {
+                while statuses(&gateway.raw(chat_request(marker, false)).await) != [200] {}
+            };
+            let seen = tokio::time::timeout(crate::test_gateway::TEST_TIMEOUT, seen).await;
             assert!(seen.is_ok(), "the new file is never at work");
         };
         reloaded("same", &config).await;
-        assert_eq!(statuses(&stage.raw(ask("up/m", false)).await), [503]);
+        assert_eq!(
+            statuses(&gateway.raw(chat_request("up/m", false)).await),
+            [503]
+        );
 
         let corrected = config.replace("CANARY-upstream-key", "CANARY-corrected-key");
         reloaded("corrected", &corrected).await;
-        let health = stage.look("/api/health").await;
+        let health = gateway.get_operator("/api/health").await;
         assert!(!health.contains("\"state\":\"benched\""), "{health}");
-        assert_eq!(statuses(&stage.raw(ask("up/m", false)).await), [200]);
-        stage.holds(upstream).await;
+        assert_eq!(
+            statuses(&gateway.raw(chat_request("up/m", false)).await),
+            [200]
+        );
+        gateway.assert_invariants(upstream).await;
     });
 }
 
@@ -180,20 +203,20 @@ fn a_corrected_key_is_used_immediately_and_an_unchanged_one_stays_benched() {
 fn an_operator_releases_a_target_and_its_credential() {
     case(async {
         let upstream = Upstream::start([answers(401, "{}"), answers(200, GOOD)]).await;
-        let stage = Stage::start(&provider(&upstream)).await;
+        let gateway = TestGateway::start(&provider(&upstream)).await;
         assert_eq!(
-            statuses(&stage.raw(ask("up/org/m:free", false)).await),
+            statuses(&gateway.raw(chat_request("up/org/m:free", false)).await),
             [502]
         );
         assert_eq!(
-            statuses(&stage.raw(ask("up/org/m:free", false)).await),
+            statuses(&gateway.raw(chat_request("up/org/m:free", false)).await),
             [503]
         );
         let path = "/api/targets/up%2Forg/m:free/release";
 
         for method in ["GET", "PUT", "DELETE"] {
-            let answer = tell(&stage, &format!("{method} {path}"), "").await;
-            assert_eq!(statuses(&answer), [405], "{method}: {answer}");
+            let response = tell(&gateway, &format!("{method} {path}"), "").await;
+            assert_eq!(statuses(&response), [405], "{method}: {response}");
         }
         for (headers, status) in [
             ("origin: http://evil.example\r\n", 403),
@@ -201,26 +224,26 @@ fn an_operator_releases_a_target_and_its_credential() {
             ("content-type: text/plain\r\n", 415),
             ("content-type: application/x-www-form-urlencoded\r\n", 415),
         ] {
-            let answer = tell(&stage, &format!("POST {path}"), headers).await;
-            assert_eq!(statuses(&answer), [status], "{headers}: {answer}");
+            let response = tell(&gateway, &format!("POST {path}"), headers).await;
+            assert_eq!(statuses(&response), [status], "{headers}: {response}");
         }
         assert_eq!(
-            statuses(&stage.raw(ask("up/org/m:free", false)).await),
+            statuses(&gateway.raw(chat_request("up/org/m:free", false)).await),
             [503]
         );
 
-        let unknown = tell(&stage, "POST /api/targets/up/org/m:fre/release", "").await;
+        let unknown = tell(&gateway, "POST /api/targets/up/org/m:fre/release", "").await;
         assert_eq!(statuses(&unknown), [404], "{unknown}");
         assert!(unknown.contains("\"up/org/m:free\""), "{unknown}");
 
-        let answer = tell(&stage, &format!("POST {path}"), "").await;
-        assert_eq!(statuses(&answer), [200], "{answer}");
-        assert!(answer.contains(r#""released":["up"]"#), "{answer}");
+        let response = tell(&gateway, &format!("POST {path}"), "").await;
+        assert_eq!(statuses(&response), [200], "{response}");
+        assert!(response.contains(r#""released":["up"]"#), "{response}");
         assert_eq!(
-            statuses(&stage.raw(ask("up/org/m:free", false)).await),
+            statuses(&gateway.raw(chat_request("up/org/m:free", false)).await),
             [200]
         );
-        stage.holds(upstream).await;
+        gateway.assert_invariants(upstream).await;
     });
 }
 
@@ -235,20 +258,20 @@ fn only_configured_targets_decide_whether_the_gateway_is_ready() {
     case(async {
         let port = ClosedPort::hold();
         let config = format!("{}[aliases]\nwell = \"demo/text\"\n", dead(&port));
-        let stage = Stage::start(&config).await;
+        let gateway = TestGateway::start(&config).await;
         for name in ["dead/a", "dead/b"] {
-            stage.raw(ask(name, false)).await;
+            gateway.raw(chat_request(name, false)).await;
         }
-        assert_eq!(statuses(&stage.look("/readyz").await), [200]);
-        stage.holds(()).await;
+        assert_eq!(statuses(&gateway.get_operator("/readyz").await), [200]);
+        gateway.assert_invariants(()).await;
     });
     case(async {
         let port = ClosedPort::hold();
         let config = format!("{}[aliases]\nonly = \"dead/a\"\n", dead(&port));
-        let stage = Stage::start(&config).await;
-        stage.raw(ask("only", false)).await;
-        assert_eq!(statuses(&stage.look("/readyz").await), [503]);
-        stage.holds(()).await;
+        let gateway = TestGateway::start(&config).await;
+        gateway.raw(chat_request("only", false)).await;
+        assert_eq!(statuses(&gateway.get_operator("/readyz").await), [503]);
+        gateway.assert_invariants(()).await;
     });
 }
 
@@ -257,25 +280,25 @@ fn thousands_of_invented_names_are_counted_and_not_listed() {
     case(async {
         let port = ClosedPort::hold();
         let config = format!("{}[aliases]\nknown = \"dead/known\"\n", dead(&port));
-        let stage = Stage::start(&config).await;
-        stage.raw(ask("known", false)).await;
-        let mut client = stage.connect().await;
+        let gateway = TestGateway::start(&config).await;
+        gateway.raw(chat_request("known", false)).await;
+        let mut client = gateway.connect().await;
         for n in 0..1_500 {
             let model = format!("dead/{n:0>200}");
-            let request = ask(&model, false).replace("connection: close\r\n", "");
+            let request = chat_request(&model, false).replace("connection: close\r\n", "");
             client.send(request).await;
             client.until("no target could serve").await;
         }
         drop(client);
-        let health = stage.look("/api/health").await;
+        let health = gateway.get_operator("/api/health").await;
         assert!(health.len() < 200_000, "{} bytes", health.len());
         assert!(health.contains("\"target\":\"dead/known\""), "{health}");
         let listed = health.matches("\"target\":").count();
         assert!((200..400).contains(&listed), "{listed} are listed");
         assert!(health.contains("\"other\":{\"targets\":"), "{health}");
-        let metrics = stage.look("/metrics").await;
+        let metrics = gateway.get_operator("/metrics").await;
         let usable = metrics.matches("majordomo_target_usable{").count();
         assert!(usable < 50, "{usable} labels");
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }

@@ -2,7 +2,7 @@
 
 use majordomo_testkit::{Script, Upstream};
 
-use crate::stage::{CLIENT_KEY, PROMPT, Stage, case, post, provider, statuses};
+use crate::test_gateway::{CLIENT_KEY, PROMPT, TestGateway, case, post, provider, statuses};
 
 const FRONTS: [&str; 5] = [
     "/v1/chat/completions",
@@ -27,40 +27,40 @@ fn begun(path: &str) -> String {
     }
 }
 
-async fn status(stage: &Stage, path: &str, body: &[u8]) -> (u16, String) {
-    let mut client = stage.connect().await;
+async fn status(gateway: &TestGateway, path: &str, body: &[u8]) -> (u16, String) {
+    let mut client = gateway.connect().await;
     let headers = format!("connection: close\r\nauthorization: Bearer {CLIENT_KEY}\r\n");
     let head = post(path, &headers, "").replace(
         "content-length: 0",
         &format!("content-length: {}", body.len()),
     );
     client.send([head.as_bytes(), body].concat()).await;
-    let answer = client.rest().await;
-    let found = statuses(&answer);
-    assert_eq!(found.len(), 1, "{path}: {answer}");
-    (found[0], answer)
+    let response = client.rest().await;
+    let found = statuses(&response);
+    assert_eq!(found.len(), 1, "{path}: {response}");
+    (found[0], response)
 }
 
 #[test]
 fn deeply_nested_json_is_rejected_in_every_dialect() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         for path in FRONTS {
             for depth in [129, 100_000, 2_000_000] {
                 let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
                 let body = format!("{},\"metadata\":{nested}}}", begun(path));
-                let (found, answer) = status(&stage, path, body.as_bytes()).await;
-                assert_eq!(found, 400, "{path} {depth}: {answer}");
+                let (found, response) = status(&gateway, path, body.as_bytes()).await;
+                assert_eq!(found, 400, "{path} {depth}: {response}");
             }
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn wide_or_long_json_is_processed_in_linear_time() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         let keys: String = (0..1_000_000).map(|n| format!("\"k{n}\":1,")).collect();
         let digits = "9".repeat(1_000_000);
         let string = "x".repeat(20 << 20);
@@ -73,18 +73,18 @@ fn wide_or_long_json_is_processed_in_linear_time() {
                 format!("\"temperature\":{digits}"),
             ] {
                 let body = format!("{begun},{extra}}}");
-                let (found, answer) = status(&stage, path, body.as_bytes()).await;
-                assert!(found == 200 || found == 400, "{path}: {answer}");
+                let (found, response) = status(&gateway, path, body.as_bytes()).await;
+                assert!(found == 200 || found == 400, "{path}: {response}");
             }
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn a_duplicate_inspected_field_is_rejected() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         for path in FRONTS {
             let twice = match path {
                 "/v1/responses" => r#""model":"demo/vision""#,
@@ -93,43 +93,44 @@ fn a_duplicate_inspected_field_is_rejected() {
             };
             for field in [twice, r#""model":"demo/vision","model":"demo/text""#] {
                 let body = format!("{},{field}}}", begun(path));
-                let (found, answer) = status(&stage, path, body.as_bytes()).await;
-                assert_eq!(found, 400, "{path} {field}: {answer}");
+                let (found, response) = status(&gateway, path, body.as_bytes()).await;
+                assert_eq!(found, 400, "{path} {field}: {response}");
             }
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn invalid_utf8_nul_and_bom_are_rejected() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         for path in FRONTS {
             let good = begun(path).replace("\"hi\"", "\"HERE\"") + "}";
             for bad in [&b"\xff\xfe"[..], b"\xc3", b"\xed\xa0\x80", b"\x00"] {
                 let at = good.find("HERE").expect("it is there");
                 let body = [&good.as_bytes()[..at], bad, &good.as_bytes()[at + 4..]].concat();
-                let (found, answer) = status(&stage, path, &body).await;
-                assert_eq!(found, 400, "{path} {bad:02x?}: {answer}");
+                let (found, response) = status(&gateway, path, &body).await;
+                assert_eq!(found, 400, "{path} {bad:02x?}: {response}");
             }
-            let (found, answer) = status(&stage, path, format!("\u{feff}{good}").as_bytes()).await;
-            assert_eq!(found, 400, "{path} a byte order mark: {answer}");
+            let (found, response) =
+                status(&gateway, path, format!("\u{feff}{good}").as_bytes()).await;
+            assert_eq!(found, 400, "{path} a byte order mark: {response}");
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn a_lone_surrogate_is_served_because_javascript_truncates_that_way() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         for path in FRONTS {
             let body = begun(path).replace("\"hi\"", r#""hi \ud83d""#) + "}";
-            let (found, answer) = status(&stage, path, body.as_bytes()).await;
-            assert_eq!(found, 200, "{path}: {answer}");
+            let (found, response) = status(&gateway, path, body.as_bytes()).await;
+            assert_eq!(found, 200, "{path}: {response}");
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
@@ -140,17 +141,17 @@ fn unusual_but_valid_text_reaches_the_target_unchanged() {
         case(async {
             let refuse = Script::new()
                 .read_request()
-                .answer(400, "application/json", "{}");
+                .respond(400, "application/json", "{}");
             let upstream = Upstream::start([refuse]).await;
-            let stage = Stage::start(&provider(&upstream)).await;
+            let gateway = TestGateway::start(&provider(&upstream)).await;
             let body = begun(path).replace("\"hi\"", &format!("\"{odd}\"")) + "}";
             let body = body.replace("demo/text", "up/m");
             let path = path.replace("demo/text", "up/m");
-            status(&stage, &path, body.as_bytes()).await;
-            let asked = upstream.requests();
-            let text = String::from_utf8_lossy(&asked[0].body).into_owned();
+            status(&gateway, &path, body.as_bytes()).await;
+            let received = upstream.requests();
+            let text = String::from_utf8_lossy(&received[0].body).into_owned();
             assert!(text.contains(odd), "{path}: {text}");
-            stage.holds(upstream).await;
+            gateway.assert_invariants(upstream).await;
         });
     }
 }
@@ -158,32 +159,41 @@ fn unusual_but_valid_text_reaches_the_target_unchanged() {
 #[test]
 fn an_invalid_field_is_named_in_the_400() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         let chat = "/v1/chat/completions";
-        let ask = |more: &str| format!(r#"{{"model":"demo/text",{more}}}"#);
+        let chat_request = |more: &str| format!(r#"{{"model":"demo/text",{more}}}"#);
         let hi = r#""messages":[{"role":"user","content":"hi"}]"#;
         for (body, named) in [
-            (ask(r#""messages":"hi""#), "messages"),
-            (ask(r#""messages":[{"role":7,"content":"hi"}]"#), "role"),
-            (ask(&format!(r#"{hi},"max_tokens":-1"#)), "max_tokens"),
-            (ask(&format!(r#"{hi},"temperature":"NaN""#)), "temperature"),
-            (ask(&format!(r#"{hi},"tools":{{}}"#)), "tools"),
+            (chat_request(r#""messages":"hi""#), "messages"),
+            (
+                chat_request(r#""messages":[{"role":7,"content":"hi"}]"#),
+                "role",
+            ),
+            (
+                chat_request(&format!(r#"{hi},"max_tokens":-1"#)),
+                "max_tokens",
+            ),
+            (
+                chat_request(&format!(r#"{hi},"temperature":"NaN""#)),
+                "temperature",
+            ),
+            (chat_request(&format!(r#"{hi},"tools":{{}}"#)), "tools"),
         ] {
-            let (found, answer) = status(&stage, chat, body.as_bytes()).await;
-            assert_eq!(found, 400, "{body}: {answer}");
-            assert!(answer.contains(named), "{body}: {answer}");
+            let (found, response) = status(&gateway, chat, body.as_bytes()).await;
+            assert_eq!(found, 400, "{body}: {response}");
+            assert!(response.contains(named), "{body}: {response}");
         }
         let unknown = format!(r#"{{"model":"nobody/x",{hi}}}"#);
-        let (found, answer) = status(&stage, chat, unknown.as_bytes()).await;
-        assert_eq!(found, 404, "{answer}");
-        stage.holds(()).await;
+        let (found, response) = status(&gateway, chat, unknown.as_bytes()).await;
+        assert_eq!(found, 404, "{response}");
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn a_valid_request_that_is_merely_large_is_served() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         let message = r#"{"role":"user","content":"hi"},"#.repeat(10_000);
         let tool = |n| {
             format!(
@@ -201,27 +211,27 @@ fn a_valid_request_that_is_merely_large_is_served() {
                 tools.trim_end_matches(',')
             ),
         ] {
-            let (found, answer) = status(&stage, "/v1/chat/completions", body.as_bytes()).await;
-            assert_eq!(found, 200, "{answer}");
+            let (found, response) = status(&gateway, "/v1/chat/completions", body.as_bytes()).await;
+            assert_eq!(found, 200, "{response}");
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn the_content_of_a_bad_request_is_returned_to_its_client_and_not_logged() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         for path in FRONTS {
             // The value is of the wrong type, or an unknown name.
             for field in ["messages", "contents", "input", "role", "type"] {
                 let body = format!(
                     r#"{{"model":"demo/text","{field}":"{PROMPT}","messages":[{{"role":"{PROMPT}"}}]}}"#
                 );
-                let (found, answer) = status(&stage, path, body.as_bytes()).await;
-                assert!(found < 500, "{path} {field}: {answer}");
+                let (found, response) = status(&gateway, path, body.as_bytes()).await;
+                assert!(found < 500, "{path} {field}: {response}");
             }
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }

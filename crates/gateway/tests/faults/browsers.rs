@@ -8,9 +8,10 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-use crate::stage::{CLIENT_KEY, Stage, ask, case, header, statuses};
+use crate::test_gateway::{CLIENT_KEY, TestGateway, case, chat_request, header, statuses};
 
-pub(crate) const ASK: &str = r#"{"model":"demo/text","messages":[{"role":"user","content":"hi"}]}"#;
+pub(crate) const CHAT_BODY: &str =
+    r#"{"model":"demo/text","messages":[{"role":"user","content":"hi"}]}"#;
 
 pub(crate) fn keyed(more: &str) -> String {
     format!("{more}[[keys]]\nname = \"a\"\nkey = \"{CLIENT_KEY}\"\n")
@@ -32,16 +33,16 @@ const PATHS: [(&str, &str); 10] = [
     ("GET /", ""),
     ("GET /nowhere", ""),
     ("PUT /v1/models", ""),
-    ("POST /v1/chat/completions", ASK),
-    ("POST /v1/messages", ASK),
-    ("POST /ollama/api/chat", ASK),
+    ("POST /v1/chat/completions", CHAT_BODY),
+    ("POST /v1/messages", CHAT_BODY),
+    ("POST /ollama/api/chat", CHAT_BODY),
 ];
 
 #[test]
 fn dns_rebinding_against_a_keyless_gateway_is_rejected() {
     case(async {
-        let stage = Stage::start("").await;
-        let port = stage.address.port();
+        let gateway = TestGateway::start("").await;
+        let port = gateway.address.port();
         for (line, body) in PATHS {
             for host in [
                 "evil.example".to_owned(),
@@ -55,23 +56,23 @@ fn dns_rebinding_against_a_keyless_gateway_is_rejected() {
                 format!("0.0.0.0:{port}"),
                 format!("[::2]:{port}"),
             ] {
-                let answer = stage
+                let response = gateway
                     .raw(request(line, &format!("host: {host}\r\n"), body))
                     .await;
-                assert_eq!(statuses(&answer), [403], "{line} {host}: {answer}");
-                assert!(answer.contains("names of this machine"), "{answer}");
-                assert!(!answer.contains("demo/"), "{line} {host}: {answer}");
+                assert_eq!(statuses(&response), [403], "{line} {host}: {response}");
+                assert!(response.contains("names of this machine"), "{response}");
+                assert!(!response.contains("demo/"), "{line} {host}: {response}");
             }
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn every_loopback_name_is_served_without_a_key() {
     case(async {
-        let stage = Stage::start("").await;
-        let port = stage.address.port();
+        let gateway = TestGateway::start("").await;
+        let port = gateway.address.port();
         for host in [
             format!("127.0.0.1:{port}"),
             format!("[::1]:{port}"),
@@ -80,28 +81,31 @@ fn every_loopback_name_is_served_without_a_key() {
             "localhost:8080".to_owned(),
             "127.1.2.3".to_owned(),
         ] {
-            for (line, body) in [("GET /v1/models", ""), ("POST /v1/chat/completions", ASK)] {
+            for (line, body) in [
+                ("GET /v1/models", ""),
+                ("POST /v1/chat/completions", CHAT_BODY),
+            ] {
                 // What `curl -d` sends.
                 let headers =
                     format!("host: {host}\r\ncontent-type: application/x-www-form-urlencoded\r\n");
-                let answer = stage.raw(request(line, &headers, body)).await;
-                assert_eq!(statuses(&answer), [200], "{line} {host}: {answer}");
-                assert_eq!(header(&answer, "vary"), None, "{answer}");
+                let response = gateway.raw(request(line, &headers, body)).await;
+                assert_eq!(statuses(&response), [200], "{line} {host}: {response}");
+                assert_eq!(header(&response, "vary"), None, "{response}");
             }
         }
         let whole = format!("GET http://localhost:{port}/v1/models");
-        let answer = stage
+        let response = gateway
             .raw(request(&whole, &format!("host: localhost:{port}\r\n"), ""))
             .await;
-        assert_eq!(statuses(&answer), [200], "{answer}");
-        stage.holds(()).await;
+        assert_eq!(statuses(&response), [200], "{response}");
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn an_absolute_form_uri_is_checked_by_its_host() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         for (named, host, status) in [
             ("evil.example", "evil.example", 403),
             ("localhost@evil.example", "localhost@evil.example", 403),
@@ -109,20 +113,22 @@ fn an_absolute_form_uri_is_checked_by_its_host() {
             ("localhost", "evil.example", 400),
         ] {
             let line = format!("GET http://{named}/v1/models");
-            let answer = stage
+            let response = gateway
                 .raw(request(&line, &format!("host: {host}\r\n"), ""))
                 .await;
-            assert_eq!(statuses(&answer), [status], "{named} {host}: {answer}");
+            assert_eq!(statuses(&response), [status], "{named} {host}: {response}");
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn over_http2_the_authority_is_checked_as_the_host() {
     case(async {
-        let stage = Stage::start("").await;
-        let stream = TcpStream::connect(stage.address).await.expect("it listens");
+        let gateway = TestGateway::start("").await;
+        let stream = TcpStream::connect(gateway.address)
+            .await
+            .expect("it listens");
         let made = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
         let (mut sender, connection) = made.expect("it speaks HTTP/2");
         let connection = tokio::spawn(connection);
@@ -133,24 +139,24 @@ fn over_http2_the_authority_is_checked_as_the_host() {
             ("localhost:4100", Some("https://evil.example"), 403),
             ("localhost:4100", Some("http://localhost:4100"), 200),
         ] {
-            let asked = Request::get(format!("http://{authority}/v1/models"));
-            let asked = match origin {
-                Some(origin) => asked.header("origin", origin),
-                None => asked,
+            let received = Request::get(format!("http://{authority}/v1/models"));
+            let received = match origin {
+                Some(origin) => received.header("origin", origin),
+                None => received,
             };
-            let asked = asked.body(Full::<Bytes>::default()).expect("a request");
-            let answer = sender.send_request(asked).await.expect("it answers");
-            assert_eq!(answer.status(), status, "{authority} {origin:?}");
-            let _ = answer.into_body().collect().await.expect("it is whole");
+            let received = received.body(Full::<Bytes>::default()).expect("a request");
+            let response = sender.send_request(received).await.expect("it responds");
+            assert_eq!(response.status(), status, "{authority} {origin:?}");
+            let _ = response.into_body().collect().await.expect("it is whole");
         }
-        stage.holds((sender, connection)).await;
+        gateway.assert_invariants((sender, connection)).await;
     });
 }
 
 #[test]
 fn a_page_of_another_site_may_not_use_a_keyless_gateway() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         for from in [
             "origin: https://evil.example\r\n",
             "origin: https://evil.example\r\nsec-fetch-site: cross-site\r\n",
@@ -166,22 +172,22 @@ fn a_page_of_another_site_may_not_use_a_keyless_gateway() {
         ] {
             for (line, body) in PATHS {
                 let headers = format!("host: localhost:4100\r\n{from}");
-                let answer = stage.raw(request(line, &headers, body)).await;
-                assert_eq!(statuses(&answer), [403], "{line} {from}: {answer}");
-                assert!(answer.contains("`[server] origins`"), "{answer}");
-                let lower = answer.to_lowercase();
-                assert!(!lower.contains("access-control-"), "{answer}");
-                assert!(!answer.contains("demo/"), "{line} {from}: {answer}");
+                let response = gateway.raw(request(line, &headers, body)).await;
+                assert_eq!(statuses(&response), [403], "{line} {from}: {response}");
+                assert!(response.contains("`[server] origins`"), "{response}");
+                let lower = response.to_lowercase();
+                assert!(!lower.contains("access-control-"), "{response}");
+                assert!(!response.contains("demo/"), "{line} {from}: {response}");
             }
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn a_page_is_refused_in_its_clients_dialect() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         let from = "host: localhost\r\norigin: https://evil.example\r\n";
         for (path, place) in [
             ("/v1/chat/completions", "/error/message"),
@@ -190,38 +196,46 @@ fn a_page_is_refused_in_its_clients_dialect() {
             ("/v1beta/models/demo/text:generateContent", "/error/message"),
             ("/api/chat", "/error"),
         ] {
-            let answer = stage.raw(request(&format!("POST {path}"), from, ASK)).await;
-            assert_eq!(statuses(&answer), [403], "{answer}");
-            let body = answer.split("\r\n\r\n").nth(1).unwrap_or_default();
+            let response = gateway
+                .raw(request(&format!("POST {path}"), from, CHAT_BODY))
+                .await;
+            assert_eq!(statuses(&response), [403], "{response}");
+            let body = response.split("\r\n\r\n").nth(1).unwrap_or_default();
             let body: Value = serde_json::from_str(body).expect("JSON");
-            let told = body.pointer(place).and_then(Value::as_str);
-            let told = told.unwrap_or_else(|| panic!("{path}: {body}"));
-            assert!(told.contains("`[server] origins`"), "{path}: {told}");
-            assert!(told.contains("`https://evil.example`"), "{path}: {told}");
+            let reported = body.pointer(place).and_then(Value::as_str);
+            let reported = reported.unwrap_or_else(|| panic!("{path}: {body}"));
+            assert!(
+                reported.contains("`[server] origins`"),
+                "{path}: {reported}"
+            );
+            assert!(
+                reported.contains("`https://evil.example`"),
+                "{path}: {reported}"
+            );
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn the_body_of_a_refused_request_is_not_awaited() {
     case(async {
-        let stage = Stage::start("").await;
-        let mut client = stage.connect().await;
+        let gateway = TestGateway::start("").await;
+        let mut client = gateway.connect().await;
         client
             .send("POST /v1/messages HTTP/1.1\r\nhost: localhost\r\norigin: null\r\ncontent-length: 9999999\r\n\r\n{")
             .await;
-        let answer = client.until("\r\n\r\n").await;
-        assert_eq!(statuses(&answer), [403], "{answer}");
-        stage.holds(client).await;
+        let response = client.until("\r\n\r\n").await;
+        assert_eq!(statuses(&response), [403], "{response}");
+        gateway.assert_invariants(client).await;
     });
 }
 
 #[test]
 fn same_origin_pages_and_desktop_apps_are_served() {
     case(async {
-        let stage = Stage::start("").await;
-        let port = stage.address.port();
+        let gateway = TestGateway::start("").await;
+        let port = gateway.address.port();
         for from in [
             format!("origin: http://localhost:{port}\r\nsec-fetch-site: same-origin\r\n"),
             "sec-fetch-site: none\r\nsec-fetch-mode: navigate\r\n".to_owned(),
@@ -232,18 +246,18 @@ fn same_origin_pages_and_desktop_apps_are_served() {
             "origin: file://\r\n".to_owned(),
         ] {
             let headers = format!("host: localhost:{port}\r\n{from}");
-            let sent = request("POST /v1/chat/completions", &headers, ASK);
-            let answer = stage.raw(sent).await;
-            assert_eq!(statuses(&answer), [200], "{from}: {answer}");
+            let sent = request("POST /v1/chat/completions", &headers, CHAT_BODY);
+            let response = gateway.raw(sent).await;
+            assert_eq!(statuses(&response), [200], "{from}: {response}");
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn with_keys_any_host_is_served_and_a_page_needs_the_key() {
     case(async {
-        let stage = Stage::start(&keyed("")).await;
+        let gateway = TestGateway::start(&keyed("")).await;
         for (key, status) in [(CLIENT_KEY, 200), ("wrong", 401)] {
             for from in [
                 "host: gateway.example\r\n",
@@ -251,35 +265,35 @@ fn with_keys_any_host_is_served_and_a_page_needs_the_key() {
                 "host: gateway.example\r\norigin: https://other.example\r\nsec-fetch-site: cross-site\r\n",
             ] {
                 let headers = format!("{from}authorization: Bearer {key}\r\n");
-                let answer = stage.raw(request("GET /v1/models", &headers, "")).await;
-                assert_eq!(statuses(&answer), [status], "{from}: {answer}");
+                let response = gateway.raw(request("GET /v1/models", &headers, "")).await;
+                assert_eq!(statuses(&response), [status], "{from}: {response}");
                 assert!(
-                    !answer.to_lowercase().contains("access-control-"),
-                    "{answer}"
+                    !response.to_lowercase().contains("access-control-"),
+                    "{response}"
                 );
             }
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn health_checks_respond_under_any_host_and_reveal_nothing_else() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         for path in ["/healthz", "/readyz"] {
             let headers = "host: probe.example\r\norigin: https://evil.example\r\n";
-            let answer = stage
+            let response = gateway
                 .raw(request(&format!("GET {path}"), headers, ""))
                 .await;
-            assert_eq!(statuses(&answer), [200], "{answer}");
-            assert!(answer.ends_with("\r\n\r\nok\n"), "{answer}");
+            assert_eq!(statuses(&response), [200], "{response}");
+            assert!(response.ends_with("\r\n\r\nok\n"), "{response}");
             assert!(
-                !answer.to_lowercase().contains("access-control-"),
-                "{answer}"
+                !response.to_lowercase().contains("access-control-"),
+                "{response}"
             );
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
@@ -298,7 +312,7 @@ fn no_recorded_client_is_mistaken_for_a_page() {
         .collect();
     assert!(captures.len() > 100, "{}", captures.len());
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         for capture in &captures {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             let own = [
@@ -315,14 +329,14 @@ fn no_recorded_client_is_mistaken_for_a_page() {
                 .collect();
             let line = format!("{} {}", text(&capture["method"]), text(&capture["path"]));
             // Without a body no target is called; the boundary check comes first.
-            let answer = stage.raw(request(&line, &headers, "")).await;
-            let [status] = statuses(&answer)[..] else {
-                panic!("{line}: {answer}");
+            let response = gateway.raw(request(&line, &headers, "")).await;
+            let [status] = statuses(&response)[..] else {
+                panic!("{line}: {response}");
             };
-            assert_ne!(status, 403, "{line} {headers}: {answer}");
+            assert_ne!(status, 403, "{line} {headers}: {response}");
         }
-        let answer = stage.raw(ask("demo/text", true)).await;
-        assert_eq!(statuses(&answer), [200], "{answer}");
-        stage.holds(()).await;
+        let response = gateway.raw(chat_request("demo/text", true)).await;
+        assert_eq!(statuses(&response), [200], "{response}");
+        gateway.assert_invariants(()).await;
     });
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use majordomo_gateway::Limits;
 use majordomo_testkit::{Script, Upstream};
 
-use crate::stage::{EVENT, FOREVER, Stage, ask, case, provider};
+use crate::test_gateway::{EVENT, TEST_TIMEOUT, TestGateway, case, chat_request, provider};
 
 const SHORT: Duration = Duration::from_millis(100);
 
@@ -18,31 +18,31 @@ fn limits(set: impl FnOnce(&mut Limits)) -> Limits {
 #[test]
 fn a_silent_connection_is_closed() {
     case(async {
-        let stage = Stage::with("", limits(|l| l.first_byte = SHORT)).await;
-        assert_eq!(stage.raw("").await, "");
-        stage.holds(()).await;
+        let gateway = TestGateway::with("", limits(|l| l.first_byte = SHORT)).await;
+        assert_eq!(gateway.raw("").await, "");
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn an_incomplete_request_head_times_out() {
     case(async {
-        let stage = Stage::with("", limits(|l| l.header = SHORT)).await;
-        assert_eq!(stage.raw("GET /healthz HTTP/1.1\r\nho").await, "");
-        stage.holds(()).await;
+        let gateway = TestGateway::with("", limits(|l| l.header = SHORT)).await;
+        assert_eq!(gateway.raw("GET /healthz HTTP/1.1\r\nho").await, "");
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn a_body_below_the_minimum_rate_gets_a_408() {
     case(async {
-        let stage = Stage::with("", limits(|l| l.body_window = SHORT)).await;
+        let gateway = TestGateway::with("", limits(|l| l.body_window = SHORT)).await;
         let head =
             "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10000000\r\n\r\n{";
-        let answer = stage.raw(head).await;
-        assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
-        assert!(answer.contains(r#""type":"error""#), "{answer}");
-        stage.holds(()).await;
+        let response = gateway.raw(head).await;
+        assert!(response.starts_with("HTTP/1.1 408"), "{response}");
+        assert!(response.contains(r#""type":"error""#), "{response}");
+        gateway.assert_invariants(()).await;
     });
 }
 
@@ -53,41 +53,42 @@ fn a_client_that_stops_reading_is_disconnected_with_its_upstream() {
         let chunk = format!("{length:x}\r\n{EVENT}\r\n").repeat(100);
         let script = Script::new().read_request().stream_head().flood(chunk);
         let upstream = Upstream::start([script]).await;
-        let stage = Stage::with(&provider(&upstream), limits(|l| l.write_stall = SHORT)).await;
-        let mut client = stage.connect().await;
-        client.send(ask("up/m", true)).await;
+        let gateway =
+            TestGateway::with(&provider(&upstream), limits(|l| l.write_stall = SHORT)).await;
+        let mut client = gateway.connect().await;
+        client.send(chat_request("up/m", true)).await;
         client.until("word").await;
         // The client keeps its socket open and stops reading.
-        upstream.closed(0, FOREVER).await;
-        stage
-            .look_until("/metrics", "majordomo_open_streams 0")
+        upstream.closed(0, TEST_TIMEOUT).await;
+        gateway
+            .poll_operator_until("/metrics", "majordomo_open_streams 0")
             .await;
-        stage.holds((upstream, client)).await;
+        gateway.assert_invariants((upstream, client)).await;
     });
 }
 
 #[test]
 fn an_idle_keep_alive_connection_is_closed() {
     case(async {
-        let stage = Stage::with("", limits(|l| l.idle = SHORT)).await;
-        let answer = stage
+        let gateway = TestGateway::with("", limits(|l| l.idle = SHORT)).await;
+        let response = gateway
             .raw("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
             .await;
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-        assert!(answer.ends_with("ok\n"), "{answer}");
-        stage.holds(()).await;
+        assert!(response.starts_with("HTTP/1.1 200"), "{response}");
+        assert!(response.ends_with("ok\n"), "{response}");
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn connections_beyond_the_limit_wait_until_another_closes() {
     case(async {
-        let stage = Stage::with("", limits(|l| l.connections = 1)).await;
+        let gateway = TestGateway::with("", limits(|l| l.connections = 1)).await;
         let request = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
-        let mut first = stage.connect().await;
+        let mut first = gateway.connect().await;
         first.send(request).await;
         first.until("ok\n").await;
-        let mut second = stage.connect().await;
+        let mut second = gateway.connect().await;
         second.send(request).await;
         first.send(request).await;
         first.until("ok\n").await;
@@ -95,7 +96,7 @@ fn connections_beyond_the_limit_wait_until_another_closes() {
         assert!(second.stream.try_read(&mut space).is_err(), "it was served");
         drop(first);
         second.until("ok\n").await;
-        stage.holds(second).await;
+        gateway.assert_invariants(second).await;
     });
 }
 
@@ -119,9 +120,9 @@ fn a_slow_reader_applies_backpressure_to_the_upstream() {
         let chunk = format!("{:x}\r\n{EVENT}\r\n", EVENT.len()).repeat(100);
         let script = Script::new().read_request().stream_head().flood(chunk);
         let upstream = Upstream::start([script]).await;
-        let stage = Stage::start(&provider(&upstream)).await;
-        let mut client = stage.connect().await;
-        client.send(ask("up/m", true)).await;
+        let gateway = TestGateway::start(&provider(&upstream)).await;
+        let mut client = gateway.connect().await;
+        client.send(chat_request("up/m", true)).await;
         client.until("word").await;
         // Kernel buffers of two connections, plus the gateway's own.
         let bound = 2 * kernel_buffers() + 64 * 1024;
@@ -141,8 +142,8 @@ fn a_slow_reader_applies_backpressure_to_the_upstream() {
                 assert!(read.expect("it is open") > 0);
             }
         };
-        let went_on = tokio::time::timeout(FOREVER, going_on).await;
+        let went_on = tokio::time::timeout(TEST_TIMEOUT, going_on).await;
         assert!(went_on.is_ok(), "it stands still");
-        stage.holds((upstream, client)).await;
+        gateway.assert_invariants((upstream, client)).await;
     });
 }

@@ -1,7 +1,7 @@
 //! CORS for the sites in `origins`.
 
-use crate::browsers::{ASK, keyed, request};
-use crate::stage::{CLIENT_KEY, Stage, case, header, statuses};
+use crate::browsers::{CHAT_BODY, keyed, request};
+use crate::test_gateway::{CLIENT_KEY, TestGateway, case, header, statuses};
 
 const SITE: &str = "https://chat.example";
 const ORIGINS: &str = "[server]\norigins = [\"https://chat.example\", \"vscode-webview://\"]\n";
@@ -15,10 +15,10 @@ fn an_allowed_origin_can_read_responses_errors_and_streams() {
         (keyed(ORIGINS), format!("x-api-key: {CLIENT_KEY}\r\n")),
     ] {
         case(async {
-            let stage = Stage::start(&config).await;
+            let gateway = TestGateway::start(&config).await;
             for (line, body, status) in [
                 ("GET /v1/models", "", 200),
-                ("POST /v1/chat/completions", ASK, 200),
+                ("POST /v1/chat/completions", CHAT_BODY, 200),
                 ("POST /v1/chat/completions", STREAM, 200),
                 ("POST /v1/chat/completions", "{", 400),
                 ("POST /v1/messages", r#"{"model":"nobody"}"#, 404),
@@ -29,30 +29,30 @@ fn an_allowed_origin_can_read_responses_errors_and_streams() {
                     let headers = format!(
                         "host: localhost\r\norigin: {origin}\r\nsec-fetch-site: cross-site\r\n{key}"
                     );
-                    let answer = stage.raw(request(line, &headers, body)).await;
-                    assert_eq!(statuses(&answer), [status], "{line}: {answer}");
-                    let allowed = header(&answer, "access-control-allow-origin");
-                    assert_eq!(allowed, Some(origin), "{line}: {answer}");
-                    assert_eq!(header(&answer, "vary"), Some("origin"), "{answer}");
-                    let exposed = header(&answer, "access-control-expose-headers");
+                    let response = gateway.raw(request(line, &headers, body)).await;
+                    assert_eq!(statuses(&response), [status], "{line}: {response}");
+                    let allowed = header(&response, "access-control-allow-origin");
+                    assert_eq!(allowed, Some(origin), "{line}: {response}");
+                    assert_eq!(header(&response, "vary"), Some("origin"), "{response}");
+                    let exposed = header(&response, "access-control-expose-headers");
                     let exposed = exposed.unwrap_or_default();
                     for name in ["request-id", "target", "attempts", "changes"] {
                         let name = format!("x-majordomo-{name}");
-                        assert!(exposed.contains(&name), "{name}: {answer}");
+                        assert!(exposed.contains(&name), "{name}: {response}");
                     }
                 }
             }
             // Another site gains nothing, and caches keep the two apart.
             let headers = format!("host: localhost\r\norigin: https://evil.example\r\n{key}");
-            let answer = stage.raw(request("GET /v1/models", &headers, "")).await;
+            let response = gateway.raw(request("GET /v1/models", &headers, "")).await;
             let expected = if key.is_empty() { 403 } else { 200 };
-            assert_eq!(statuses(&answer), [expected], "{answer}");
-            assert_eq!(header(&answer, "vary"), Some("origin"), "{answer}");
+            assert_eq!(statuses(&response), [expected], "{response}");
+            assert_eq!(header(&response, "vary"), Some("origin"), "{response}");
             assert!(
-                !answer.to_lowercase().contains("access-control-"),
-                "{answer}"
+                !response.to_lowercase().contains("access-control-"),
+                "{response}"
             );
-            stage.holds(()).await;
+            gateway.assert_invariants(()).await;
         });
     }
 }
@@ -71,12 +71,12 @@ fn preflight(path: &str, host: &str, origin: &str) -> String {
 fn only_an_allowed_origin_passes_a_preflight() {
     for config in [ORIGINS.to_owned(), keyed(ORIGINS), String::new(), keyed("")] {
         case(async {
-            let stage = Stage::start(&config).await;
+            let gateway = TestGateway::start(&config).await;
             let allows = config.starts_with(ORIGINS);
             for path in ["/v1/chat/completions", "/v1/models", "/api/chat", "/"] {
-                let answer = stage.raw(preflight(path, "localhost", SITE)).await;
+                let response = gateway.raw(preflight(path, "localhost", SITE)).await;
                 if allows {
-                    assert_eq!(statuses(&answer), [204], "{answer}");
+                    assert_eq!(statuses(&response), [204], "{response}");
                     for (name, value) in [
                         ("access-control-allow-origin", SITE),
                         ("access-control-allow-methods", "GET, HEAD, POST"),
@@ -87,28 +87,28 @@ fn only_an_allowed_origin_passes_a_preflight() {
                         ("access-control-allow-private-network", "true"),
                         ("access-control-max-age", "600"),
                     ] {
-                        assert_eq!(header(&answer, name), Some(value), "{name}: {answer}");
+                        assert_eq!(header(&response, name), Some(value), "{name}: {response}");
                     }
-                    let varies = header(&answer, "vary").unwrap_or_default();
-                    assert!(varies.starts_with("origin,"), "{answer}");
+                    let varies = header(&response, "vary").unwrap_or_default();
+                    assert!(varies.starts_with("origin,"), "{response}");
                 } else {
-                    assert_eq!(statuses(&answer), [403], "{answer}");
+                    assert_eq!(statuses(&response), [403], "{response}");
                     assert!(
-                        !answer.to_lowercase().contains("access-control-"),
-                        "{answer}"
+                        !response.to_lowercase().contains("access-control-"),
+                        "{response}"
                     );
                 }
                 for origin in ["https://evil.example", "null", "http://chat.example"] {
-                    let answer = stage.raw(preflight(path, "localhost", origin)).await;
-                    assert_eq!(statuses(&answer), [403], "{origin}: {answer}");
-                    assert!(answer.contains("`[server] origins`"), "{answer}");
+                    let response = gateway.raw(preflight(path, "localhost", origin)).await;
+                    assert_eq!(statuses(&response), [403], "{origin}: {response}");
+                    assert!(response.contains("`[server] origins`"), "{response}");
                     assert!(
-                        !answer.to_lowercase().contains("access-control-"),
-                        "{answer}"
+                        !response.to_lowercase().contains("access-control-"),
+                        "{response}"
                     );
                 }
             }
-            stage.holds(()).await;
+            gateway.assert_invariants(()).await;
         });
     }
 }

@@ -3,7 +3,10 @@
 use majordomo_testkit::{Script, Upstream};
 use tokio::net::TcpStream;
 
-use crate::stage::{EVENT, FOREVER, Stage, ask, case, header, lines_of, provider, standing_still};
+use crate::test_gateway::{
+    EVENT, TEST_TIMEOUT, TestGateway, case, chat_request, header, lines_of, provider,
+    standing_still,
+};
 
 fn config(drain: &str, upstream: &Upstream) -> String {
     format!("[server]\ndrain = \"{drain}\"\n{}", provider(upstream))
@@ -22,16 +25,16 @@ fn open_streams_complete_during_shutdown() {
             .chunk("data: [DONE]\n\n")
             .last_chunk();
         let upstream = Upstream::start([script]).await;
-        let mut stage = Stage::start(&config("30s", &upstream)).await;
-        let mut client = stage.connect().await;
-        client.send(ask("up/m", true)).await;
+        let mut gateway = TestGateway::start(&config("30s", &upstream)).await;
+        let mut client = gateway.connect().await;
+        client.send(chat_request("up/m", true)).await;
         client.until("word").await;
-        stage.stop();
+        gateway.stop();
         let rest = client.rest().await;
         assert!(rest.contains("[DONE]"), "{rest}");
-        stage.stopped().await;
-        assert!(TcpStream::connect(stage.address).await.is_err());
-        stage.holds((upstream, client)).await;
+        gateway.stopped().await;
+        assert!(TcpStream::connect(gateway.address).await.is_err());
+        gateway.assert_invariants((upstream, client)).await;
     });
 }
 
@@ -39,21 +42,21 @@ fn open_streams_complete_during_shutdown() {
 fn a_stream_cut_by_shutdown_ends_with_an_error_event() {
     case(async {
         let upstream = standing_still(1).await;
-        let mut stage = Stage::start(&config("100ms", &upstream)).await;
-        let mut client = stage.connect().await;
-        client.send(ask("up/m", true)).await;
+        let mut gateway = TestGateway::start(&config("100ms", &upstream)).await;
+        let mut client = gateway.connect().await;
+        client.send(chat_request("up/m", true)).await;
         let head = client.until("word").await;
-        stage.stop();
+        gateway.stop();
         let rest = client.rest().await;
         assert!(rest.contains("server_shutdown"), "{rest}");
         assert!(!rest.contains("[DONE]"), "{rest}");
-        stage.stopped().await;
-        upstream.closed(0, FOREVER).await;
+        gateway.stopped().await;
+        upstream.closed(0, TEST_TIMEOUT).await;
         let id = header(&head, "x-majordomo-request-id").expect("it has an id");
         let lines = lines_of(id);
         assert_eq!(lines.len(), 1, "{lines:#?}");
         assert!(lines[0].contains("interrupted"), "{lines:?}");
-        stage.holds((upstream, client)).await;
+        gateway.assert_invariants((upstream, client)).await;
     });
 }
 
@@ -61,16 +64,16 @@ fn a_stream_cut_by_shutdown_ends_with_an_error_event() {
 fn a_request_pending_at_shutdown_gets_a_503() {
     case(async {
         let upstream = Upstream::start([Script::new().read_request().stall()]).await;
-        let mut stage = Stage::start(&config("100ms", &upstream)).await;
-        let mut client = stage.connect().await;
-        client.send(ask("up/m", false)).await;
-        upstream.asked(1, FOREVER).await;
-        stage.stop();
-        let answer = client.rest().await;
-        assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
-        assert!(answer.contains("server_shutdown"), "{answer}");
-        stage.stopped().await;
-        stage.holds((upstream, client)).await;
+        let mut gateway = TestGateway::start(&config("100ms", &upstream)).await;
+        let mut client = gateway.connect().await;
+        client.send(chat_request("up/m", false)).await;
+        upstream.wait_for_requests(1, TEST_TIMEOUT).await;
+        gateway.stop();
+        let response = client.rest().await;
+        assert!(response.starts_with("HTTP/1.1 503"), "{response}");
+        assert!(response.contains("server_shutdown"), "{response}");
+        gateway.stopped().await;
+        gateway.assert_invariants((upstream, client)).await;
     });
 }
 
@@ -78,21 +81,26 @@ fn a_request_pending_at_shutdown_gets_a_503() {
 fn a_draining_gateway_is_not_ready() {
     case(async {
         let upstream = standing_still(1).await;
-        let mut stage = Stage::start(&config("30s", &upstream)).await;
-        let mut client = stage.connect().await;
-        client.send(ask("up/m", true)).await;
+        let mut gateway = TestGateway::start(&config("30s", &upstream)).await;
+        let mut client = gateway.connect().await;
+        client.send(chat_request("up/m", true)).await;
         client.until("word").await;
-        assert!(stage.look("/readyz").await.starts_with("HTTP/1.1 200"));
-        stage.stop();
-        stage.look_until("/readyz", "HTTP/1.1 503").await;
         assert!(
-            stage
-                .look("/api/health")
+            gateway
+                .get_operator("/readyz")
+                .await
+                .starts_with("HTTP/1.1 200")
+        );
+        gateway.stop();
+        gateway.poll_operator_until("/readyz", "HTTP/1.1 503").await;
+        assert!(
+            gateway
+                .get_operator("/api/health")
                 .await
                 .contains("\"draining\":true")
         );
         drop(client);
-        stage.stopped().await;
-        stage.holds(upstream).await;
+        gateway.stopped().await;
+        gateway.assert_invariants(upstream).await;
     });
 }

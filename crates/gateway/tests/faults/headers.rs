@@ -2,13 +2,13 @@
 
 use majordomo_testkit::{Script, Upstream};
 
-use crate::stage::{
-    CLIENT_KEY, EVENT, PROMPT, Stage, UPSTREAM_KEY, case, header, post, provider, statuses,
+use crate::test_gateway::{
+    CLIENT_KEY, EVENT, PROMPT, TestGateway, UPSTREAM_KEY, case, header, post, provider, statuses,
 };
 
 const WHOLE: &str = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"word"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
 
-fn ask(headers: &str, more: &str, stream: bool) -> String {
+fn chat_request(headers: &str, more: &str, stream: bool) -> String {
     let body = format!(
         r#"{{"model":"up/m","stream":{stream},"messages":[{{"role":"user","content":"{PROMPT}"}}]{more}}}"#
     );
@@ -32,13 +32,13 @@ fn an_upstream_key_echoed_by_the_upstream_is_redacted() {
                 .read_request()
                 .send(format!("{head}content-length: {length}\r\n\r\n{body}"));
             let upstream = Upstream::start([script]).await;
-            let stage = Stage::start(&provider(&upstream)).await;
+            let gateway = TestGateway::start(&provider(&upstream)).await;
             for stream in [false, true] {
-                let answer = stage.raw(ask("", "", stream)).await;
-                assert!(!answer.starts_with("HTTP/1.1 200"), "{answer}");
+                let response = gateway.raw(chat_request("", "", stream)).await;
+                assert!(!response.starts_with("HTTP/1.1 200"), "{response}");
             }
             // The check after every case searches for the key.
-            stage.holds(upstream).await;
+            gateway.assert_invariants(upstream).await;
         });
     }
 }
@@ -62,10 +62,10 @@ fn upstream_response_headers_are_not_forwarded() {
                         location: http://elsewhere/\r\nconnection: x-hop\r\nx-hop: y\r\n";
             let script = Script::new().read_request().send(format!("{head}{rest}"));
             let upstream = Upstream::start([script]).await;
-            let stage = Stage::start(&provider(&upstream)).await;
-            let answer = stage.raw(ask("", "", is_stream)).await;
-            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-            assert!(answer.contains("word"), "{answer}");
+            let gateway = TestGateway::start(&provider(&upstream)).await;
+            let response = gateway.raw(chat_request("", "", is_stream)).await;
+            assert!(response.starts_with("HTTP/1.1 200"), "{response}");
+            assert!(response.contains("word"), "{response}");
             for name in [
                 "set-cookie",
                 "server",
@@ -75,9 +75,9 @@ fn upstream_response_headers_are_not_forwarded() {
                 "location",
                 "x-hop",
             ] {
-                assert_eq!(header(&answer, name), None, "{answer}");
+                assert_eq!(header(&response, name), None, "{response}");
             }
-            stage.holds(upstream).await;
+            gateway.assert_invariants(upstream).await;
         });
     }
 }
@@ -87,20 +87,20 @@ fn client_request_headers_are_not_forwarded() {
     case(async {
         let script = Script::new()
             .read_request()
-            .answer(200, "application/json", WHOLE);
+            .respond(200, "application/json", WHOLE);
         let upstream = Upstream::start([script]).await;
         let allowed = "[server]\norigins = [\"http://x\"]\n";
-        let stage = Stage::start(&format!("{allowed}{}", provider(&upstream))).await;
+        let gateway = TestGateway::start(&format!("{allowed}{}", provider(&upstream))).await;
         let sent = format!(
             "x-forwarded-for: 1.2.3.4\r\nx-forwarded-host: elsewhere\r\nforwarded: for=1.2.3.4\r\n\
              cookie: a=b\r\nauthorization: Bearer {CLIENT_KEY}\r\nproxy-authorization: x\r\n\
              openai-organization: org\r\nreferer: http://x/\r\norigin: http://x\r\n\
              x-hop: secret\r\nte: trailers\r\nx-custom: y\r\n"
         );
-        let answer = stage.raw(ask(&sent, "", false)).await;
-        assert_eq!(statuses(&answer), [200], "{answer}");
-        let asked = upstream.requests();
-        let head = asked[0].head.to_lowercase();
+        let response = gateway.raw(chat_request(&sent, "", false)).await;
+        assert_eq!(statuses(&response), [200], "{response}");
+        let received = upstream.requests();
+        let head = received[0].head.to_lowercase();
         assert!(head.contains(&UPSTREAM_KEY.to_lowercase()), "{head}");
         assert!(!head.contains(&CLIENT_KEY.to_lowercase()), "{head}");
         for name in [
@@ -118,7 +118,7 @@ fn client_request_headers_are_not_forwarded() {
         ] {
             assert!(!head.contains(name), "{name}: {head}");
         }
-        stage.holds(upstream).await;
+        gateway.assert_invariants(upstream).await;
     });
 }
 
@@ -127,10 +127,10 @@ fn a_request_cannot_choose_its_upstream_address() {
     case(async {
         let script = Script::new()
             .read_request()
-            .answer(200, "application/json", WHOLE);
+            .respond(200, "application/json", WHOLE);
         let upstream = Upstream::start([script]).await;
         let elsewhere = Upstream::start([Script::new()]).await;
-        let stage = Stage::start(&provider(&upstream)).await;
+        let gateway = TestGateway::start(&provider(&upstream)).await;
         let address = elsewhere.address();
         let headers = format!(
             "x-base-url: http://{address}\r\nopenai-base-url: http://{address}\r\n\
@@ -139,8 +139,8 @@ fn a_request_cannot_choose_its_upstream_address() {
         let fields = format!(
             r#","base_url":"http://{address}","api_base":"http://{address}","endpoint":"http://{address}","extra_headers":{{"host":"{address}"}}"#
         );
-        let answer = stage.raw(ask(&headers, &fields, false)).await;
-        assert!(statuses(&answer)[0] < 500, "{answer}");
+        let response = gateway.raw(chat_request(&headers, &fields, false)).await;
+        assert!(statuses(&response)[0] < 500, "{response}");
         for model in [
             format!("http://{address}/m"),
             format!("openai+http://x@{address}/m"),
@@ -148,11 +148,11 @@ fn a_request_cannot_choose_its_upstream_address() {
         ] {
             let body =
                 format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"hi"}}]}}"#);
-            stage
+            gateway
                 .raw(post("/v1/chat/completions", "connection: close\r\n", &body))
                 .await;
         }
         assert!(elsewhere.connections().is_empty());
-        stage.holds((upstream, elsewhere)).await;
+        gateway.assert_invariants((upstream, elsewhere)).await;
     });
 }

@@ -7,14 +7,16 @@ use majordomo_testkit::{Script, Upstream, frames};
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
-use crate::stage::{CLIENT_KEY, Client, EVENT, FOREVER, Stage, case, provider, standing_still};
+use crate::test_gateway::{
+    CLIENT_KEY, Client, EVENT, TEST_TIMEOUT, TestGateway, case, provider, standing_still,
+};
 
 const PATH: &str = "/v1/chat/completions";
 /// Error code of a stream that was not processed (RFC 9113, section 7).
 const REFUSED_STREAM: u32 = 7;
 
-async fn connect(stage: &Stage, settings: &[u8]) -> Client {
-    let mut client = stage.connect().await;
+async fn connect(gateway: &TestGateway, settings: &[u8]) -> Client {
+    let mut client = gateway.connect().await;
     client.send([frames::PREFACE, settings].concat()).await;
     client
 }
@@ -23,7 +25,7 @@ fn post(stream: u32) -> Vec<u8> {
     frames::post(stream, PATH, CLIENT_KEY).to_vec()
 }
 
-fn question(stream: u32, model: &str) -> Vec<u8> {
+fn request_for(stream: u32, model: &str) -> Vec<u8> {
     let body = format!(
         r#"{{"model":"{model}","stream":true,"messages":[{{"role":"user","content":"hi"}}]}}"#
     );
@@ -50,26 +52,26 @@ async fn next(client: &mut Client) -> Option<(u8, u32, Vec<u8>)> {
 /// Sends the flood while reading, until the gateway closes.
 async fn closed_after(client: &mut Client, flood: &[u8]) {
     let (mut reading, mut writing) = client.stream.split();
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     let ended = async {
         let write = tokio::io::AsyncWriteExt::write_all(&mut writing, flood);
-        let read = reading.read_to_end(&mut answer);
+        let read = reading.read_to_end(&mut response);
         // The close is an error to the writer and an end to the reader.
         let _ = tokio::join!(write, read);
     };
-    timeout(FOREVER, ended).await.expect("it is closed");
+    timeout(TEST_TIMEOUT, ended).await.expect("it is closed");
 }
 
 #[test]
 fn a_rapid_reset_flood_closes_the_connection() {
     case(async {
-        let stage = Stage::start("").await;
-        let mut client = connect(&stage, &frames::settings()).await;
+        let gateway = TestGateway::start("").await;
+        let mut client = connect(&gateway, &frames::settings()).await;
         let flood: Vec<u8> = streams(10_000)
             .flat_map(|id| [post(id), frames::reset(id, 8).to_vec()].concat())
             .collect();
         closed_after(&mut client, &flood).await;
-        stage.holds(client).await;
+        gateway.assert_invariants(client).await;
     });
 }
 
@@ -82,16 +84,20 @@ fn a_made_you_reset_flood_closes_the_connection() {
         (true, &after_the_end),
     ] {
         case(async {
-            let stage = Stage::start("").await;
-            let mut client = connect(&stage, &frames::settings()).await;
+            let gateway = TestGateway::start("").await;
+            let mut client = connect(&gateway, &frames::settings()).await;
             let flood: Vec<u8> = streams(10_000)
                 .flat_map(|id| {
-                    let head = if ends { question(id, "none") } else { post(id) };
+                    let head = if ends {
+                        request_for(id, "none")
+                    } else {
+                        post(id)
+                    };
                     [head, mistake(id)].concat()
                 })
                 .collect();
             closed_after(&mut client, &flood).await;
-            stage.holds(client).await;
+            gateway.assert_invariants(client).await;
         });
     }
 }
@@ -99,8 +105,8 @@ fn a_made_you_reset_flood_closes_the_connection() {
 #[test]
 fn a_continuation_flood_closes_the_connection() {
     case(async {
-        let stage = Stage::start("").await;
-        let mut client = connect(&stage, &frames::settings()).await;
+        let gateway = TestGateway::start("").await;
+        let mut client = connect(&gateway, &frames::settings()).await;
         let mut flood = frames::frame(frames::HEADERS, 0, 1, &[0x83, 0x86]).to_vec();
         // One header of 1 KiB per frame, 16 MiB in all.
         let mut header = vec![0x00, 0x01, b'a', 0x7f, 0x81, 0x07];
@@ -109,15 +115,15 @@ fn a_continuation_flood_closes_the_connection() {
             flood.extend_from_slice(&frames::frame(frames::CONTINUATION, 0, 1, &header));
         }
         closed_after(&mut client, &flood).await;
-        stage.holds(client).await;
+        gateway.assert_invariants(client).await;
     });
 }
 
 #[test]
 fn an_hpack_bomb_is_rejected() {
     case(async {
-        let stage = Stage::start("").await;
-        let mut client = connect(&stage, &frames::settings()).await;
+        let gateway = TestGateway::start("").await;
+        let mut client = connect(&gateway, &frames::settings()).await;
         let mut block = frames::post_block(PATH, CLIENT_KEY);
         // Indexed once (4,000 bytes), referenced 2,000 times.
         block.extend([0x40, 0x01, b'a', 0x7f, 0xa1, 0x1e]);
@@ -143,23 +149,23 @@ fn an_hpack_bomb_is_rejected() {
                 }
             }
         };
-        timeout(FOREVER, refused).await.expect("it is refused");
-        stage.holds(client).await;
+        timeout(TEST_TIMEOUT, refused).await.expect("it is refused");
+        gateway.assert_invariants(client).await;
     });
 }
 
 #[test]
 fn a_flood_of_empty_data_frames_closes_the_connection() {
     case(async {
-        let stage = Stage::start("").await;
-        let mut client = connect(&stage, &frames::settings()).await;
+        let gateway = TestGateway::start("").await;
+        let mut client = connect(&gateway, &frames::settings()).await;
         let mut flood = post(1);
         let empty = frames::data(1, b"", false);
         for _ in 0..1_000_000 {
             flood.extend_from_slice(&empty);
         }
         closed_after(&mut client, &flood).await;
-        stage.holds(client).await;
+        gateway.assert_invariants(client).await;
     });
 }
 
@@ -170,15 +176,15 @@ fn a_ping_or_settings_flood_that_is_never_read_hits_the_write_stall_timeout() {
         case(async {
             let mut limits = Limits::default();
             limits.write_stall = Duration::from_millis(100);
-            let stage = Stage::with("", limits).await;
-            let mut client = connect(&stage, &frames::settings()).await;
+            let gateway = TestGateway::with("", limits).await;
+            let mut client = connect(&gateway, &frames::settings()).await;
             let flood = flood.repeat(1_000);
             let ended = async {
                 use tokio::io::AsyncWriteExt;
                 while client.stream.write_all(&flood).await.is_ok() {}
             };
-            timeout(FOREVER, ended).await.expect("it is closed");
-            stage.holds(client).await;
+            timeout(TEST_TIMEOUT, ended).await.expect("it is closed");
+            gateway.assert_invariants(client).await;
         });
     }
 }
@@ -187,9 +193,11 @@ fn a_ping_or_settings_flood_that_is_never_read_hits_the_write_stall_timeout() {
 fn the_101st_concurrent_stream_is_refused() {
     case(async {
         let upstream = Upstream::start([Script::new().read_request().stall()]).await;
-        let stage = Stage::start(&provider(&upstream)).await;
-        let mut client = connect(&stage, &frames::settings()).await;
-        let all: Vec<u8> = streams(101).flat_map(|id| question(id, "up/m")).collect();
+        let gateway = TestGateway::start(&provider(&upstream)).await;
+        let mut client = connect(&gateway, &frames::settings()).await;
+        let all: Vec<u8> = streams(101)
+            .flat_map(|id| request_for(id, "up/m"))
+            .collect();
         client.send(&all).await;
         let refused = async {
             loop {
@@ -199,12 +207,14 @@ fn the_101st_concurrent_stream_is_refused() {
                 }
             }
         };
-        let refused = timeout(FOREVER, refused).await.expect("one is refused");
+        let refused = timeout(TEST_TIMEOUT, refused)
+            .await
+            .expect("one is refused");
         assert_eq!(refused, (201, REFUSED_STREAM.to_be_bytes().to_vec()));
-        stage
-            .look_until("/metrics", "majordomo_open_requests 100")
+        gateway
+            .poll_operator_until("/metrics", "majordomo_open_requests 100")
             .await;
-        stage.holds((upstream, client)).await;
+        gateway.assert_invariants((upstream, client)).await;
     });
 }
 
@@ -223,18 +233,18 @@ fn a_stream_whose_window_never_opens_is_reset_alone() {
             Script::new().read_request().stall(),
         ])
         .await;
-        let stage = Stage::with(&provider(&upstream), impatient()).await;
-        let mut client = connect(&stage, &frames::window_settings(0)).await;
-        client.send(question(1, "up/m")).await;
-        upstream.asked(1, FOREVER).await;
-        client.send(question(3, "up/n")).await;
-        upstream.asked(2, FOREVER).await;
-        upstream.closed(0, FOREVER).await;
-        stage
-            .look_until("/metrics", "majordomo_open_requests 1")
+        let gateway = TestGateway::with(&provider(&upstream), impatient()).await;
+        let mut client = connect(&gateway, &frames::window_settings(0)).await;
+        client.send(request_for(1, "up/m")).await;
+        upstream.wait_for_requests(1, TEST_TIMEOUT).await;
+        client.send(request_for(3, "up/n")).await;
+        upstream.wait_for_requests(2, TEST_TIMEOUT).await;
+        upstream.closed(0, TEST_TIMEOUT).await;
+        gateway
+            .poll_operator_until("/metrics", "majordomo_open_requests 1")
             .await;
         assert_eq!(upstream.connections()[1].peer_closed, None);
-        stage.holds((upstream, client)).await;
+        gateway.assert_invariants((upstream, client)).await;
     });
 }
 
@@ -244,12 +254,12 @@ fn an_http2_connection_that_is_never_read_is_closed() {
         let chunk = format!("{:x}\r\n{EVENT}\r\n", EVENT.len()).repeat(100);
         let upstream =
             Upstream::start([Script::new().read_request().stream_head().flood(chunk)]).await;
-        let stage = Stage::with(&provider(&upstream), impatient()).await;
-        let mut client = connect(&stage, &frames::window_settings(0x7fff_ffff)).await;
+        let gateway = TestGateway::with(&provider(&upstream), impatient()).await;
+        let mut client = connect(&gateway, &frames::window_settings(0x7fff_ffff)).await;
         client.send(frames::window_update(0, 0x7fff_0000)).await;
-        client.send(question(1, "up/m")).await;
-        upstream.closed(0, FOREVER).await;
-        stage.holds((upstream, client)).await;
+        client.send(request_for(1, "up/m")).await;
+        upstream.closed(0, TEST_TIMEOUT).await;
+        gateway.assert_invariants((upstream, client)).await;
     });
 }
 
@@ -257,9 +267,9 @@ fn an_http2_connection_that_is_never_read_is_closed() {
 fn a_stream_waiting_for_its_model_does_not_count_as_stalled() {
     case(async {
         let upstream = standing_still(1).await;
-        let stage = Stage::with(&provider(&upstream), impatient()).await;
-        let mut client = connect(&stage, &frames::settings()).await;
-        client.send(question(1, "up/m")).await;
+        let gateway = TestGateway::with(&provider(&upstream), impatient()).await;
+        let mut client = connect(&gateway, &frames::settings()).await;
+        client.send(request_for(1, "up/m")).await;
         let word = async {
             loop {
                 let (kind, _, payload) = next(&mut client).await.expect("it is open");
@@ -268,10 +278,10 @@ fn a_stream_waiting_for_its_model_does_not_count_as_stalled() {
                 }
             }
         };
-        timeout(FOREVER, word).await.expect("it begins");
+        timeout(TEST_TIMEOUT, word).await.expect("it begins");
         tokio::time::sleep(5 * impatient().write_stall).await;
-        let metrics = stage.look("/metrics").await;
+        let metrics = gateway.get_operator("/metrics").await;
         assert!(metrics.contains("majordomo_open_streams 1"), "{metrics}");
-        stage.holds((upstream, client)).await;
+        gateway.assert_invariants((upstream, client)).await;
     });
 }

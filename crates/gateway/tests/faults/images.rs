@@ -5,8 +5,10 @@ use std::time::Duration;
 use majordomo_gateway::Limits;
 use majordomo_testkit::{Script, Upstream};
 
-use crate::asker::{Asker, picture};
-use crate::stage::{FOREVER, Stage, ask, case, header, post, provider, statuses};
+use crate::request_kind::{RequestKind, picture};
+use crate::test_gateway::{
+    TEST_TIMEOUT, TestGateway, case, chat_request, header, post, provider, statuses,
+};
 
 /// An upstream that reads the request and never responds.
 async fn mute() -> Upstream {
@@ -23,9 +25,9 @@ fn images_beyond_the_byte_budget_wait_and_then_get_a_503() {
         );
         let mut limits = Limits::default();
         limits.queue_wait = Duration::from_millis(50);
-        let stage = Stage::with(&config, limits).await;
+        let gateway = TestGateway::with(&config, limits).await;
         // Three fit into the budget and stay open.
-        let request = Asker::Whole.about("up/m", &picture(1_100));
+        let request = RequestKind::Whole.image_request("up/m", &picture(1_100));
         assert!(
             (4 << 20..6 << 20).contains(&request.len()),
             "{}",
@@ -33,20 +35,23 @@ fn images_beyond_the_byte_budget_wait_and_then_get_a_503() {
         );
         let mut held = Vec::new();
         for n in 1..=3 {
-            let mut client = stage.connect().await;
+            let mut client = gateway.connect().await;
             client.send(&request).await;
-            upstream.asked(n, FOREVER).await;
+            upstream.wait_for_requests(n, TEST_TIMEOUT).await;
             held.push(client);
         }
         for _ in 0..5 {
-            let answer = stage.raw(&request).await;
-            assert_eq!(statuses(&answer), [503], "{answer}");
-            assert_eq!(header(&answer, "retry-after"), Some("1"), "{answer}");
+            let response = gateway.raw(&request).await;
+            assert_eq!(statuses(&response), [503], "{response}");
+            assert_eq!(header(&response, "retry-after"), Some("1"), "{response}");
             // Text requests fit.
-            assert_eq!(statuses(&stage.raw(ask("demo/text", false)).await), [200]);
+            assert_eq!(
+                statuses(&gateway.raw(chat_request("demo/text", false)).await),
+                [200]
+            );
         }
         assert_eq!(upstream.requests().len(), 3);
-        stage.holds((upstream, held)).await;
+        gateway.assert_invariants((upstream, held)).await;
     });
 }
 
@@ -71,7 +76,7 @@ fn an_undecodable_image_is_a_400_and_benches_no_target() {
         bomb(),
         b"GIF89a".to_vec(),
     ];
-    for asker in Asker::ALL {
+    for kind in RequestKind::ALL {
         for broken in &cases {
             case(async {
                 let upstream = mute().await;
@@ -79,17 +84,17 @@ fn an_undecodable_image_is_a_400_and_benches_no_target() {
                     "{}[providers.up.models.m]\nimages = {{ max_bytes = \"4KiB\" }}\n",
                     provider(&upstream)
                 );
-                let stage = Stage::start(&config).await;
-                let answer = stage.raw(asker.about("up/m", broken)).await;
-                assert_eq!(statuses(&answer), [400], "{answer}");
-                assert!(answer.contains("image 1: "), "{answer}");
+                let gateway = TestGateway::start(&config).await;
+                let response = gateway.raw(kind.image_request("up/m", broken)).await;
+                assert_eq!(statuses(&response), [400], "{response}");
+                assert!(response.contains("image 1: "), "{response}");
                 for word in ["zune", "png::", "panicked", "src/", "0x"] {
-                    assert!(!answer.contains(word), "{word}: {answer}");
+                    assert!(!response.contains(word), "{word}: {response}");
                 }
                 assert!(upstream.requests().is_empty());
-                let health = stage.look("/api/health").await;
+                let health = gateway.get_operator("/api/health").await;
                 assert!(!health.contains("benched"), "{health}");
-                stage.holds(upstream).await;
+                gateway.assert_invariants(upstream).await;
             });
         }
     }
@@ -105,26 +110,26 @@ fn a_remote_image_is_forwarded_or_rejected_but_never_fetched() {
             provider(&openai),
             ollama.address(),
         );
-        let stage = Stage::start(&config).await;
+        let gateway = TestGateway::start(&config).await;
         let url = format!("http://{}/cat.png", host.address());
-        let ask = |model: &str| {
+        let chat_request = |model: &str| {
             let body = format!(
                 r#"{{"model":"{model}","messages":[{{"role":"user","content":[{{"type":"image_url","image_url":{{"url":"{url}"}}}}]}}]}}"#
             );
             post("/v1/chat/completions", "connection: close\r\n", &body)
         };
-        let answer = stage.raw(ask("bytes/m")).await;
-        assert_eq!(statuses(&answer), [400], "{answer}");
-        assert!(answer.contains("[fetch]"), "{answer}");
-        let mut client = stage.connect().await;
-        client.send(ask("up/m")).await;
-        openai.asked(1, FOREVER).await;
+        let response = gateway.raw(chat_request("bytes/m")).await;
+        assert_eq!(statuses(&response), [400], "{response}");
+        assert!(response.contains("[fetch]"), "{response}");
+        let mut client = gateway.connect().await;
+        client.send(chat_request("up/m")).await;
+        openai.wait_for_requests(1, TEST_TIMEOUT).await;
         drop(client);
-        openai.closed(0, FOREVER).await;
-        let asked = openai.requests();
-        let body = String::from_utf8_lossy(&asked[0].body).into_owned();
+        openai.closed(0, TEST_TIMEOUT).await;
+        let received = openai.requests();
+        let body = String::from_utf8_lossy(&received[0].body).into_owned();
         assert!(body.contains(&url), "{body}");
         assert!(host.connections().is_empty());
-        stage.holds((host, ollama, openai)).await;
+        gateway.assert_invariants((host, ollama, openai)).await;
     });
 }

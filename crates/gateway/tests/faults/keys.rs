@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::stage::{CLIENT_KEY, Client, Stage, case, post, statuses};
+use crate::test_gateway::{CLIENT_KEY, Client, TestGateway, case, post, statuses};
 
 /// As long as a generated key, so that parts of it can be tried.
 const LONG_KEY: &str = "CANARY-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRS";
@@ -40,10 +40,10 @@ fn hashed(key: &str) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A key stored as its hash, alongside the one that the stage uses.
+/// A key stored as its hash, alongside the one that the test gateway uses.
 fn keys(models: &str) -> String {
     format!(
-        "[[keys]]\nname = \"stage\"\nkey = \"{CLIENT_KEY}\"\n\
+        "[[keys]]\nname = \"tests\"\nkey = \"{CLIENT_KEY}\"\n\
          [[keys]]\nname = \"long\"\nhash = \"sha256:{}\"\n{models}",
         hashed(LONG_KEY)
     )
@@ -52,7 +52,7 @@ fn keys(models: &str) -> String {
 #[test]
 fn a_key_prefix_or_hash_is_not_accepted_as_a_key() {
     case(async {
-        let stage = Stage::start(&keys("")).await;
+        let gateway = TestGateway::start(&keys("")).await;
         let hash = hashed(LONG_KEY);
         let listing = ("GET", "/v1/models", "");
         for wrong in [
@@ -67,23 +67,23 @@ fn a_key_prefix_or_hash_is_not_accepted_as_a_key() {
             "",
             " ",
         ] {
-            let answer = stage
+            let response = gateway
                 .raw(request(listing, &format!("x-api-key: {wrong}\r\n")))
                 .await;
-            assert_eq!(statuses(&answer), [401], "{answer}");
+            assert_eq!(statuses(&response), [401], "{response}");
         }
-        let answer = stage
+        let response = gateway
             .raw(request(listing, &format!("x-api-key: {LONG_KEY}\r\n")))
             .await;
-        assert_eq!(statuses(&answer), [200], "{answer}");
-        stage.holds(()).await;
+        assert_eq!(statuses(&response), [200], "{response}");
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn a_restricted_key_gets_the_same_verdict_in_every_header() {
     case(async {
-        let stage = Stage::start(&keys("models = [\"demo/vision\"]\n")).await;
+        let gateway = TestGateway::start(&keys("models = [\"demo/vision\"]\n")).await;
         let spellings = [
             format!("authorization: Bearer {LONG_KEY}\r\n"),
             format!("authorization: bearer {LONG_KEY}\r\n"),
@@ -105,48 +105,54 @@ fn a_restricted_key_gets_the_same_verdict_in_every_header() {
             for (model, verdict) in [("demo/text", 403), ("demo/vision", 200)] {
                 let body = format!(r#"{{"model":"{model}",{more}}}"#);
                 for spelling in &spellings {
-                    let answer = stage.raw(request(("POST", path, &body), spelling)).await;
-                    assert_eq!(statuses(&answer), [verdict], "{path} {spelling}: {answer}");
-                    assert!(!answer.contains("HTTP 403"), "{answer}");
+                    let response = gateway.raw(request(("POST", path, &body), spelling)).await;
+                    assert_eq!(
+                        statuses(&response),
+                        [verdict],
+                        "{path} {spelling}: {response}"
+                    );
+                    assert!(!response.contains("HTTP 403"), "{response}");
                 }
             }
         }
         // The header of Azure's clients is not a credential here.
         let azure = format!("api-key: {LONG_KEY}\r\n");
-        let answer = stage.raw(request(("GET", "/v1/models", ""), &azure)).await;
-        assert_eq!(statuses(&answer), [401], "{answer}");
-        stage.holds(()).await;
+        let response = gateway
+            .raw(request(("GET", "/v1/models", ""), &azure))
+            .await;
+        assert_eq!(statuses(&response), [401], "{response}");
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn without_a_key_only_health_checks_respond() {
     case(async {
-        let stage = Stage::start(&keys("")).await;
+        let gateway = TestGateway::start(&keys("")).await;
         for route in ROUTES {
-            let answer = stage.raw(request(route, "")).await;
-            assert_eq!(statuses(&answer), [401], "{route:?}: {answer}");
-            assert!(!answer.contains("demo/"), "{route:?}: {answer}");
-            assert!(!answer.contains("HTTP 401"), "{answer}");
+            let response = gateway.raw(request(route, "")).await;
+            assert_eq!(statuses(&response), [401], "{route:?}: {response}");
+            assert!(!response.contains("demo/"), "{route:?}: {response}");
+            assert!(!response.contains("HTTP 401"), "{response}");
         }
         for prefix in ["/openai", "/anthropic", "/genai", "/ollama", ""] {
             let path = format!("{prefix}/v1/models");
-            let answer = stage.raw(request(("GET", &path, ""), "")).await;
-            assert_eq!(statuses(&answer), [401], "{path}: {answer}");
+            let response = gateway.raw(request(("GET", &path, ""), "")).await;
+            assert_eq!(statuses(&response), [401], "{path}: {response}");
         }
         for path in ["/", "/healthz", "/readyz"] {
-            let answer = stage.raw(request(("GET", path, ""), "")).await;
-            assert_eq!(statuses(&answer), [200], "{path}: {answer}");
-            assert!(!answer.contains("demo/"), "{path}: {answer}");
+            let response = gateway.raw(request(("GET", path, ""), "")).await;
+            assert_eq!(statuses(&response), [200], "{path}: {response}");
+            assert!(!response.contains("demo/"), "{path}: {response}");
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn undocumented_paths_are_not_found_even_with_a_key() {
     case(async {
-        let stage = Stage::start(&keys("")).await;
+        let gateway = TestGateway::start(&keys("")).await;
         let key = format!("x-api-key: {LONG_KEY}\r\n");
         for path in [
             "/v1",
@@ -171,35 +177,35 @@ fn undocumented_paths_are_not_found_even_with_a_key() {
             "/api/health",
         ] {
             for method in ["GET", "POST"] {
-                let answer = stage.raw(request((method, path, ""), &key)).await;
-                let found = statuses(&answer);
+                let response = gateway.raw(request((method, path, ""), &key)).await;
+                let found = statuses(&response);
                 assert!(
                     found == [404] || found == [405],
-                    "{method} {path}: {answer}"
+                    "{method} {path}: {response}"
                 );
             }
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn a_client_key_cannot_reach_operator_pages_on_the_client_listener() {
     case(async {
-        let stage = Stage::start(&keys("")).await;
+        let gateway = TestGateway::start(&keys("")).await;
         let key = format!("x-api-key: {LONG_KEY}\r\n");
         for path in ["/metrics", "/api/health", "/api/explain"] {
-            let answer = stage.raw(request(("GET", path, ""), &key)).await;
-            assert_eq!(statuses(&answer), [404], "{path}: {answer}");
+            let response = gateway.raw(request(("GET", path, ""), &key)).await;
+            assert_eq!(statuses(&response), [404], "{path}: {response}");
         }
         // The operator listener serves no model.
-        let mut client = Client::connect(stage.operator).await;
-        let host = stage.operator;
-        let ask = format!(
+        let mut client = Client::connect(gateway.operator).await;
+        let host = gateway.operator;
+        let chat_request = format!(
             "POST /v1/chat/completions HTTP/1.1\r\nhost: {host}\r\n{key}connection: close\r\ncontent-length: 2\r\n\r\n{{}}"
         );
-        client.send(ask).await;
+        client.send(chat_request).await;
         assert_eq!(statuses(&client.rest().await), [405]);
-        stage.holds(client).await;
+        gateway.assert_invariants(client).await;
     });
 }

@@ -16,7 +16,6 @@
 //! - Key timing is measured by hand (`examples/key_timing.rs`): a busy machine is too
 //!   noisy for a test.
 
-mod asker;
 mod attribution;
 mod bodies;
 mod browsers;
@@ -35,6 +34,7 @@ mod model_names;
 mod operator;
 mod reload;
 mod request_heads;
+mod request_kind;
 mod secrets;
-mod stage;
+mod test_gateway;
 mod tls;

@@ -2,12 +2,12 @@
 
 use majordomo_testkit::ClosedPort;
 
-use crate::stage::{PROMPT, Stage, case, logged, post, provider_at, statuses};
+use crate::test_gateway::{PROMPT, TestGateway, case, logged, post, provider_at, statuses};
 
 const NAMES: usize = 6_000;
 
 /// A Chat request for a model.
-fn ask(model: &str) -> String {
+fn chat_request(model: &str) -> String {
     let body =
         format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"{PROMPT}"}}]}}"#);
     post("/v1/chat/completions", "connection: close\r\n", &body)
@@ -31,17 +31,17 @@ fn invented_model_names_do_not_fill_metrics_traces_or_the_log() {
             "{}[chain]\nretries = 0\n[aliases]\nreal = \"up/real\"\n",
             provider_at(dead.address())
         );
-        let stage = Stage::start(&config).await;
+        let gateway = TestGateway::start(&config).await;
         let before = log_bytes();
         let filler = "x".repeat(200);
         for n in 0..NAMES {
-            let answer = stage.raw(ask(&format!("up/{n}-{filler}"))).await;
-            assert!(statuses(&answer)[0] >= 400, "{answer}");
+            let response = gateway.raw(chat_request(&format!("up/{n}-{filler}"))).await;
+            assert!(statuses(&response)[0] >= 400, "{response}");
         }
-        stage.raw(ask("real")).await;
+        gateway.raw(chat_request("real")).await;
         let logged = (log_bytes() - before) / NAMES;
         assert!(logged < 2_000, "{logged} bytes are logged for each request");
-        let page = stage.look("/metrics").await;
+        let page = gateway.get_operator("/metrics").await;
         let figures = page
             .lines()
             .filter(|line| line.starts_with("majordomo_") && !line.contains("target_usable"));
@@ -52,29 +52,29 @@ fn invented_model_names_do_not_fill_metrics_traces_or_the_log() {
             page.contains(r#"majordomo_attempts_total{target="up/real","#),
             "a target of the file has its label, however many came before it"
         );
-        let traces = stage.look("/api/requests").await.len();
+        let traces = gateway.get_operator("/api/requests").await.len();
         assert!(traces < 400_000, "{traces} bytes of traces");
-        stage.holds(dead).await;
+        gateway.assert_invariants(dead).await;
     });
 }
 
 #[test]
 fn an_overlong_name_or_chain_is_rejected_with_a_short_error() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         let before = log_bytes();
         let long = format!("demo/{}", "x".repeat(300));
         let chain = vec!["demo/text"; 33].join(",");
         for name in [&*long, &*chain] {
-            let answer = stage.raw(ask(name)).await;
-            assert_eq!(statuses(&answer), [400], "{answer}");
-            assert!(!answer.contains(name), "{answer}");
+            let response = gateway.raw(chat_request(name)).await;
+            assert_eq!(statuses(&response), [400], "{response}");
+            assert!(!response.contains(name), "{response}");
         }
         let chain = vec!["demo/text"; 32].join(",");
-        let answer = stage.raw(ask(&chain)).await;
-        assert_eq!(statuses(&answer), [200], "{answer}");
+        let response = gateway.raw(chat_request(&chain)).await;
+        assert_eq!(statuses(&response), [200], "{response}");
         let logged = log_bytes() - before;
         assert!(logged < 3 * 1_000, "{logged} bytes are logged");
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }

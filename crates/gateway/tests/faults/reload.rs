@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use majordomo_testkit::{Script, Upstream};
 
-use crate::stage::{
-    CLIENT_KEY, EVENT, Stage, ask, case, header, logged, post, provider, standing_still, statuses,
+use crate::test_gateway::{
+    CLIENT_KEY, EVENT, TestGateway, case, chat_request, header, logged, post, provider,
+    standing_still, statuses,
 };
 
 /// A request without a key.
@@ -18,7 +19,7 @@ fn key() -> String {
 #[test]
 fn a_rejected_file_leaves_the_old_one_in_effect_and_is_reported() {
     let good = "[aliases]\nthis = \"demo/text\"\n";
-    for (bad, told) in [
+    for (bad, reported) in [
         ("[aliases]\nthis = ", "majordomo.toml:2"),
         ("[alias]\n", "did you mean"),
         ("[aliases]\nthis = \"nobody/x\"\n", "nobody"),
@@ -34,24 +35,30 @@ fn a_rejected_file_leaves_the_old_one_in_effect_and_is_reported() {
         ),
     ] {
         case(async {
-            let stage = Stage::start(good).await;
-            stage
-                .look_until("/metrics", "majordomo_config_stale 0")
+            let gateway = TestGateway::start(good).await;
+            gateway
+                .poll_operator_until("/metrics", "majordomo_config_stale 0")
                 .await;
-            stage.rewrite(bad);
-            stage
-                .look_until("/metrics", "majordomo_config_stale 1")
+            gateway.rewrite(bad);
+            gateway
+                .poll_operator_until("/metrics", "majordomo_config_stale 1")
                 .await;
-            let health = stage.look("/api/health").await;
+            let health = gateway.get_operator("/api/health").await;
             assert!(health.contains("config_stale"), "{health}");
-            assert!(health.contains(told), "{told}: {health}");
-            assert_eq!(statuses(&stage.raw(ask("this", false)).await), [200]);
-            stage.rewrite("[aliases]\nthat = \"demo/text\"\n");
-            stage
-                .look_until("/metrics", "majordomo_config_stale 0")
+            assert!(health.contains(reported), "{reported}: {health}");
+            assert_eq!(
+                statuses(&gateway.raw(chat_request("this", false)).await),
+                [200]
+            );
+            gateway.rewrite("[aliases]\nthat = \"demo/text\"\n");
+            gateway
+                .poll_operator_until("/metrics", "majordomo_config_stale 0")
                 .await;
-            assert_eq!(statuses(&stage.raw(ask("that", false)).await), [200]);
-            stage.holds(()).await;
+            assert_eq!(
+                statuses(&gateway.raw(chat_request("that", false)).await),
+                [200]
+            );
+            gateway.assert_invariants(()).await;
         });
     }
 }
@@ -69,19 +76,23 @@ fn a_stream_completes_after_its_provider_is_removed_from_the_file() {
             .chunk("data: [DONE]\n\n")
             .last_chunk();
         let upstream = Upstream::start([script]).await;
-        let stage = Stage::start(&provider(&upstream)).await;
-        let mut client = stage.connect().await;
-        client.send(ask("up/m", true)).await;
+        let gateway = TestGateway::start(&provider(&upstream)).await;
+        let mut client = gateway.connect().await;
+        client.send(chat_request("up/m", true)).await;
         client.until("word").await;
-        stage.rewrite("[aliases]\nnew = \"demo/text\"\n");
+        gateway.rewrite("[aliases]\nnew = \"demo/text\"\n");
         let rest = client.rest().await;
         assert!(rest.contains("[DONE]"), "{rest}");
         let served_by_the_new_file =
-            async { while statuses(&stage.raw(ask("new", false)).await) != [200] {} };
-        let served = tokio::time::timeout(crate::stage::FOREVER, served_by_the_new_file).await;
+            async { while statuses(&gateway.raw(chat_request("new", false)).await) != [200] {} };
+        let served =
+            tokio::time::timeout(crate::test_gateway::TEST_TIMEOUT, served_by_the_new_file).await;
         assert!(served.is_ok(), "the new file never takes effect");
-        assert_eq!(statuses(&stage.raw(ask("up/m", false)).await), [404]);
-        stage.holds((upstream, client)).await;
+        assert_eq!(
+            statuses(&gateway.raw(chat_request("up/m", false)).await),
+            [404]
+        );
+        gateway.assert_invariants((upstream, client)).await;
     });
 }
 
@@ -90,26 +101,30 @@ fn target_health_survives_a_reload() {
     case(async {
         let refuse = Script::new()
             .read_request()
-            .answer(401, "application/json", "{}");
+            .respond(401, "application/json", "{}");
         let upstream = Upstream::start([refuse]).await;
         let config = provider(&upstream);
-        let stage = Stage::start(&config).await;
-        assert_eq!(statuses(&stage.raw(ask("up/m", false)).await), [502]);
-        stage.look_until("/api/health", "benched").await;
-        stage.rewrite(&format!("{config}[aliases]\nnew = \"demo/text\"\n"));
-        let reloaded = async { while statuses(&stage.raw(ask("new", false)).await) != [200] {} };
-        let reloaded = tokio::time::timeout(crate::stage::FOREVER, reloaded).await;
+        let gateway = TestGateway::start(&config).await;
+        assert_eq!(
+            statuses(&gateway.raw(chat_request("up/m", false)).await),
+            [502]
+        );
+        gateway.poll_operator_until("/api/health", "benched").await;
+        gateway.rewrite(&format!("{config}[aliases]\nnew = \"demo/text\"\n"));
+        let reloaded =
+            async { while statuses(&gateway.raw(chat_request("new", false)).await) != [200] {} };
+        let reloaded = tokio::time::timeout(crate::test_gateway::TEST_TIMEOUT, reloaded).await;
         assert!(reloaded.is_ok(), "the new file never takes effect");
-        let health = stage.look("/api/health").await;
+        let health = gateway.get_operator("/api/health").await;
         assert!(health.contains("benched"), "{health}");
-        stage.holds(upstream).await;
+        gateway.assert_invariants(upstream).await;
     });
 }
 
 #[test]
 fn a_short_key_causes_a_warning_that_names_it() {
     case(async {
-        let stage = Stage::start(&format!(
+        let gateway = TestGateway::start(&format!(
             "[[keys]]\nname = \"laptop\"\nkey = \"{CLIENT_KEY}\"\n"
         ))
         .await;
@@ -118,7 +133,7 @@ fn a_short_key_causes_a_warning_that_names_it() {
             .lines()
             .any(|line| line.contains("WARN") && line.contains("laptop"));
         assert!(warned, "{log}");
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
@@ -126,16 +141,16 @@ fn a_short_key_causes_a_warning_that_names_it() {
 fn a_stalled_stream_survives_a_reload() {
     case(async {
         let upstream = standing_still(1).await;
-        let stage = Stage::start(&provider(&upstream)).await;
-        let mut client = stage.connect().await;
-        client.send(ask("up/m", true)).await;
+        let gateway = TestGateway::start(&provider(&upstream)).await;
+        let mut client = gateway.connect().await;
+        client.send(chat_request("up/m", true)).await;
         client.until("word").await;
-        stage.rewrite("[alias]\n");
-        stage
-            .look_until("/metrics", "majordomo_config_stale 1")
+        gateway.rewrite("[alias]\n");
+        gateway
+            .poll_operator_until("/metrics", "majordomo_config_stale 1")
             .await;
         assert_eq!(upstream.connections()[0].peer_closed, None);
-        stage.holds((upstream, client)).await;
+        gateway.assert_invariants((upstream, client)).await;
     });
 }
 
@@ -166,30 +181,30 @@ services = [ { spec = "demo/text" } ]
 #[test]
 fn a_reload_with_invalid_rules_reports_all_of_them_and_keeps_the_old_file() {
     case(async {
-        let stage = Stage::start(ROUTED).await;
+        let gateway = TestGateway::start(ROUTED).await;
         let target = async || {
-            let answer = stage.raw(ask("coder", false)).await;
-            header(&answer, "x-majordomo-target").map(str::to_owned)
+            let response = gateway.raw(chat_request("coder", false)).await;
+            header(&response, "x-majordomo-target").map(str::to_owned)
         };
         assert_eq!(target().await.as_deref(), Some("other/text"));
 
         let served = ROUTED.replace("other/text", "demo/text");
-        stage.rewrite(&format!("{served}{BAD}"));
-        stage
-            .look_until("/metrics", "majordomo_config_stale 1")
+        gateway.rewrite(&format!("{served}{BAD}"));
+        gateway
+            .poll_operator_until("/metrics", "majordomo_config_stale 1")
             .await;
-        let health = stage.look("/api/health").await;
+        let health = gateway.get_operator("/api/health").await;
         for place in ["majordomo.toml:14:", "majordomo.toml:18:"] {
             assert!(health.contains(place), "{place}: {health}");
         }
         assert_eq!(target().await.as_deref(), Some("other/text"), "as before");
 
-        stage.rewrite(&served);
-        stage
-            .look_until("/metrics", "majordomo_config_stale 0")
+        gateway.rewrite(&served);
+        gateway
+            .poll_operator_until("/metrics", "majordomo_config_stale 0")
             .await;
         assert_eq!(target().await.as_deref(), Some("demo/text"));
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
@@ -214,31 +229,31 @@ services = [ {{ spec = "a/text", weight = {weight} }}, {{ spec = "b/text", weigh
 #[test]
 fn a_reload_keeps_sessions_and_statistics_of_retained_services() {
     case(async {
-        let stage = Stage::start(&weighted("before", 1)).await;
+        let gateway = TestGateway::start(&weighted("before", 1)).await;
         let served_by = async || {
-            let request = ask("shared", false);
-            let answer = stage
+            let request = chat_request("shared", false);
+            let response = gateway
                 .raw(request.replacen("host: ", "x-session-id: one\r\nhost: ", 1))
                 .await;
-            header(&answer, "x-majordomo-target").map(str::to_owned)
+            header(&response, "x-majordomo-target").map(str::to_owned)
         };
         let pinned = served_by().await.expect("somebody serves");
         for _ in 1..10 {
             assert_eq!(served_by().await.as_deref(), Some(&*pinned));
         }
 
-        stage.rewrite(&weighted("after", 3));
-        while statuses(&stage.raw(ask("after", false)).await) != [200] {
+        gateway.rewrite(&weighted("after", 3));
+        while statuses(&gateway.raw(chat_request("after", false)).await) != [200] {
             tokio::task::yield_now().await;
         }
 
         for _ in 0..10 {
             assert_eq!(served_by().await.as_deref(), Some(&*pinned), "pinned");
         }
-        stage
-            .look_until("/metrics", "majordomo_open_requests 0")
+        gateway
+            .poll_operator_until("/metrics", "majordomo_open_requests 0")
             .await;
-        let health = stage.look("/api/health").await;
+        let health = gateway.get_operator("/api/health").await;
         let body = health.split("\r\n\r\n").nth(1).expect("a body");
         let health: serde_json::Value = serde_json::from_str(body).expect("JSON");
         let services = health["services"][0]["services"].as_array();
@@ -249,19 +264,22 @@ fn a_reload_keeps_sessions_and_statistics_of_retained_services() {
             (&service["answers"], &service["weight"]),
             (&20.into(), &3.into())
         );
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 /// The file is rejected, the rejection is reported, and no client gets in.
-async fn stays_closed(stage: &Stage, told: &str) {
-    stage
-        .look_until("/metrics", "majordomo_config_stale 1")
+async fn stays_closed(gateway: &TestGateway, reported: &str) {
+    gateway
+        .poll_operator_until("/metrics", "majordomo_config_stale 1")
         .await;
-    let health = stage.look("/api/health").await;
-    assert!(health.contains(told), "{told}: {health}");
-    assert_eq!(statuses(&stage.raw(KEYLESS).await), [401]);
-    assert_eq!(statuses(&stage.raw(ask("this", false)).await), [200]);
+    let health = gateway.get_operator("/api/health").await;
+    assert!(health.contains(reported), "{reported}: {health}");
+    assert_eq!(statuses(&gateway.raw(KEYLESS).await), [401]);
+    assert_eq!(
+        statuses(&gateway.raw(chat_request("this", false)).await),
+        [200]
+    );
 }
 
 #[test]
@@ -269,30 +287,30 @@ fn a_file_that_loses_its_keys_admits_no_one() {
     let aliases = "[aliases]\nthis = \"demo/text\"\n";
     case(async {
         let config = format!("{aliases}{}", key());
-        let stage = Stage::start(&config).await;
-        for (text, told) in [
+        let gateway = TestGateway::start(&config).await;
+        for (text, reported) in [
             ("", "the file is empty"),
             ("\n# [[keys]]\n", "the file is empty"),
             (aliases, "the last of the [[keys]] was removed"),
             ("[aliases]\nother = \"demo/text\"\n", "restart majordomo"),
         ] {
             // As a shell or a full disk does.
-            std::fs::write(stage.file(), text).unwrap();
-            stays_closed(&stage, told).await;
-            stage.rewrite(&config);
-            stage
-                .look_until("/metrics", "majordomo_config_stale 0")
+            std::fs::write(gateway.file(), text).unwrap();
+            stays_closed(&gateway, reported).await;
+            gateway.rewrite(&config);
+            gateway
+                .poll_operator_until("/metrics", "majordomo_config_stale 0")
                 .await;
-            stage.rewrite(text);
-            stays_closed(&stage, told).await;
-            stage.rewrite(&config);
-            stage
-                .look_until("/metrics", "majordomo_config_stale 0")
+            gateway.rewrite(text);
+            stays_closed(&gateway, reported).await;
+            gateway.rewrite(&config);
+            gateway
+                .poll_operator_until("/metrics", "majordomo_config_stale 0")
                 .await;
         }
-        std::fs::remove_file(stage.file()).unwrap();
-        stays_closed(&stage, "cannot be read").await;
-        stage.holds(()).await;
+        std::fs::remove_file(gateway.file()).unwrap();
+        stays_closed(&gateway, "cannot be read").await;
+        gateway.assert_invariants(()).await;
     });
 }
 
@@ -303,38 +321,46 @@ fn a_partially_written_file_is_not_applied() {
 
     case(async {
         let before = "[aliases]\nthis = \"demo/text\"\n";
-        let stage = Stage::start(before).await;
-        let mut file = std::fs::File::create(stage.file()).unwrap();
+        let gateway = TestGateway::start(before).await;
+        let mut file = std::fs::File::create(gateway.file()).unwrap();
         file.write_all(b"[aliases]\nhalf = \"demo/text\"\n")
             .unwrap();
         file.flush().unwrap();
         // Far longer than the watcher's debounce.
         for _ in 0..40 {
-            assert_eq!(statuses(&stage.raw(ask("half", false)).await), [404]);
-            assert_eq!(statuses(&stage.raw(ask("this", false)).await), [200]);
+            assert_eq!(
+                statuses(&gateway.raw(chat_request("half", false)).await),
+                [404]
+            );
+            assert_eq!(
+                statuses(&gateway.raw(chat_request("this", false)).await),
+                [200]
+            );
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         file.write_all(b"whole = \"demo/text\"\n").unwrap();
         drop(file);
-        while statuses(&stage.raw(ask("whole", false)).await) != [200] {
+        while statuses(&gateway.raw(chat_request("whole", false)).await) != [200] {
             tokio::task::yield_now().await;
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn settings_that_need_a_restart_are_reported_and_the_rest_is_applied() {
     case(async {
-        let stage = Stage::start("[aliases]\nold = \"demo/text\"\n").await;
-        let health = stage.look("/api/health").await;
+        let gateway = TestGateway::start("[aliases]\nold = \"demo/text\"\n").await;
+        let health = gateway.get_operator("/api/health").await;
         assert!(!health.contains("config_notes"), "{health}");
-        stage.rewrite(
+        gateway.rewrite(
             "[server]\noperator_listen = \"127.0.0.1:4999\"\n\
              tls = { cert = \"c.pem\", key = \"k.pem\" }\n[aliases]\nnew = \"demo/text\"\n",
         );
-        stage.look_until("/api/health", "config_notes").await;
-        let health = stage.look("/api/health").await;
+        gateway
+            .poll_operator_until("/api/health", "config_notes")
+            .await;
+        let health = gateway.get_operator("/api/health").await;
         for setting in ["`operator_listen`", "`tls`"] {
             assert!(health.contains(setting), "{setting}: {health}");
             let logged = logged();
@@ -345,12 +371,19 @@ fn settings_that_need_a_restart_are_reported_and_the_rest_is_applied() {
             assert!(lines.any(warned), "{setting}: {logged}");
         }
         assert!(!health.contains("config_stale"), "{health}");
-        assert_eq!(statuses(&stage.raw(ask("new", false)).await), [200]);
-        stage.rewrite("[aliases]\nold = \"demo/text\"\n");
-        while stage.look("/api/health").await.contains("config_notes") {
+        assert_eq!(
+            statuses(&gateway.raw(chat_request("new", false)).await),
+            [200]
+        );
+        gateway.rewrite("[aliases]\nold = \"demo/text\"\n");
+        while gateway
+            .get_operator("/api/health")
+            .await
+            .contains("config_notes")
+        {
             tokio::task::yield_now().await;
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
@@ -368,47 +401,48 @@ fn disabling_fetching_disables_it_for_the_vision_proxy() {
                 provider(&upstream),
             )
         };
-        let stage = Stage::start(&config(true)).await;
+        let gateway = TestGateway::start(&config(true)).await;
         // Loopback is never fetched from, and an attempt fails with that reason.
         let body = r#"{"model":"up/m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://127.0.0.1:1/cat.png"}}]}]}"#;
         let request = post("/v1/chat/completions", "connection: close\r\n", body);
         let fetched = async |enabled| {
-            stage.rewrite(&config(enabled));
-            while stage.raw(&request).await.contains("fetched") != enabled {
+            gateway.rewrite(&config(enabled));
+            while gateway.raw(&request).await.contains("fetched") != enabled {
                 tokio::task::yield_now().await;
             }
         };
-        let answer = stage.raw(&request).await;
-        assert!(answer.contains("could not be fetched"), "{answer}");
+        let response = gateway.raw(&request).await;
+        assert!(response.contains("could not be fetched"), "{response}");
         for enabled in [false, true, false] {
-            let done = tokio::time::timeout(crate::stage::FOREVER, fetched(enabled)).await;
+            let done =
+                tokio::time::timeout(crate::test_gateway::TEST_TIMEOUT, fetched(enabled)).await;
             assert!(done.is_ok(), "enabled = {enabled} is ignored");
         }
-        stage.holds(upstream).await;
+        gateway.assert_invariants(upstream).await;
     });
 }
 
 #[test]
 fn a_rejected_file_reveals_no_secret_to_health_or_the_log() {
     case(async {
-        let stage = Stage::start("[aliases]\nthis = \"demo/text\"\n").await;
+        let gateway = TestGateway::start("[aliases]\nthis = \"demo/text\"\n").await;
         for text in [
             "[[keys]]\nname = \"a\"\nkey = [\"CANARY-one\"]\n",
             "[providers.x]\nbase_url = \"https://host/v1?key=CANARY-two\"\n",
             "[providers.x]\nheaders = { authorization = \"CANARY-three\" }\n",
             "[providers.x]\napi_key = \"CANARY-four\n",
         ] {
-            stage.rewrite(text);
-            stage
-                .look_until("/metrics", "majordomo_config_stale 1")
+            gateway.rewrite(text);
+            gateway
+                .poll_operator_until("/metrics", "majordomo_config_stale 1")
                 .await;
-            stage.rewrite("[aliases]\nthis = \"demo/text\"\n");
-            stage
-                .look_until("/metrics", "majordomo_config_stale 0")
+            gateway.rewrite("[aliases]\nthis = \"demo/text\"\n");
+            gateway
+                .poll_operator_until("/metrics", "majordomo_config_stale 0")
                 .await;
         }
         assert!(logged().contains("the old configuration stays"));
         // The check after every case searches all output.
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }

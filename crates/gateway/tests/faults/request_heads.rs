@@ -1,11 +1,11 @@
 //! Request heads that are malformed, too long, or for another server.
 
-use crate::stage::{CLIENT_KEY, Stage, case, statuses};
+use crate::test_gateway::{CLIENT_KEY, TestGateway, case, statuses};
 
 #[test]
 fn malformed_request_heads_are_rejected() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         for head in [
             "GET /healthz HTTP/1.1\r\nhost: localhost\r\n folded\r\n\r\n",
             "GET /healthz HTTP/1.1\r\nhost : x\r\n\r\n",
@@ -14,17 +14,17 @@ fn malformed_request_heads_are_rejected() {
             "GET /healthz HTTP/1.1\r\nhost: localhost\r\na: b\rc\r\n\r\n",
             "NOT HTTP\r\n\r\n",
         ] {
-            let answer = stage.raw(head).await;
-            assert_eq!(statuses(&answer), [400], "{head:?}: {answer}");
+            let response = gateway.raw(head).await;
+            assert_eq!(statuses(&response), [400], "{head:?}: {response}");
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn oversized_request_heads_are_rejected() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         let get = |path: &str, headers: &str| {
             format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n")
         };
@@ -40,35 +40,37 @@ fn oversized_request_heads_are_rejected() {
             (get(&path(70_000), ""), 414),
             (get(&path(600_000), ""), 414),
         ] {
-            let answer = stage.raw(head).await;
-            assert_eq!(statuses(&answer), [status], "{answer}");
+            let response = gateway.raw(head).await;
+            assert_eq!(statuses(&response), [status], "{response}");
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn a_request_must_have_exactly_one_host() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         for head in [
             "GET /healthz HTTP/1.1\r\n",
             "GET /healthz HTTP/1.1\r\nhost: a\r\nhost: a\r\n",
             "GET http://b/healthz HTTP/1.1\r\nhost: a\r\n",
         ] {
-            let answer = stage.raw(format!("{head}connection: close\r\n\r\n")).await;
-            assert_eq!(statuses(&answer), [400], "{head:?}: {answer}");
+            let response = gateway
+                .raw(format!("{head}connection: close\r\n\r\n"))
+                .await;
+            assert_eq!(statuses(&response), [400], "{head:?}: {response}");
         }
         let same = "GET http://a/healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
-        assert_eq!(statuses(&stage.raw(same).await), [200]);
-        stage.holds(()).await;
+        assert_eq!(statuses(&gateway.raw(same).await), [200]);
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn only_exact_paths_match_and_none_reaches_the_operator_api() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         for path in [
             "//v1/models",
             "/v1//models",
@@ -81,17 +83,17 @@ fn only_exact_paths_match_and_none_reaches_the_operator_api() {
         ] {
             let head =
                 format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
-            let answer = stage.raw(head).await;
-            assert_eq!(statuses(&answer), [404], "{path}: {answer}");
+            let response = gateway.raw(head).await;
+            assert_eq!(statuses(&response), [404], "{path}: {response}");
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn connect_trace_and_upgrade_are_not_honoured() {
     case(async {
-        let stage = Stage::start("").await;
+        let gateway = TestGateway::start("").await;
         let marker = format!("x-marker: {CLIENT_KEY}\r\n");
         for line in [
             "CONNECT example.com:443",
@@ -105,14 +107,14 @@ fn connect_trace_and_upgrade_are_not_honoured() {
             };
             let head =
                 format!("{line} HTTP/1.1\r\nhost: {host}\r\n{marker}connection: close\r\n\r\n");
-            let answer = stage.raw(head).await;
-            assert_eq!(statuses(&answer), [405], "{line}: {answer}");
-            assert!(!answer.contains(CLIENT_KEY), "{answer}");
+            let response = gateway.raw(head).await;
+            assert_eq!(statuses(&response), [405], "{line}: {response}");
+            assert!(!response.contains(CLIENT_KEY), "{response}");
         }
         let upgrade = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\n";
-        assert_eq!(statuses(&stage.raw(upgrade).await), [200]);
+        assert_eq!(statuses(&gateway.raw(upgrade).await), [200]);
         let with_body = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 5\r\n\r\nhello";
-        assert_eq!(statuses(&stage.raw(with_body).await), [200]);
-        stage.holds(()).await;
+        assert_eq!(statuses(&gateway.raw(with_body).await), [200]);
+        gateway.assert_invariants(()).await;
     });
 }

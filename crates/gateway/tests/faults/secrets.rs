@@ -2,13 +2,14 @@
 
 use majordomo_testkit::{Script, Upstream};
 
-use crate::stage::{
-    CLIENT_KEY, Stage, UPSTREAM_KEY, ask, case, header, lines_of, logged, post, provider, statuses,
+use crate::test_gateway::{
+    CLIENT_KEY, TestGateway, UPSTREAM_KEY, case, chat_request, header, lines_of, logged, post,
+    provider, statuses,
 };
 
 const WRONG_KEY: &str = "CANARY-wrong-key";
 
-fn question(text: &str) -> String {
+fn request_for(text: &str) -> String {
     let body = format!(r#"{{"model":"up/m","messages":[{{"role":"user","content":"{text}"}}]}}"#);
     post("/v1/chat/completions", "connection: close\r\n", &body)
 }
@@ -20,7 +21,7 @@ fn keys() -> String {
 #[test]
 fn keys_are_read_from_every_place_a_dialect_uses() {
     case(async {
-        let stage = Stage::start(&keys()).await;
+        let gateway = TestGateway::start(&keys()).await;
         let rows: [(&str, String, u16); 10] = [
             ("", String::new(), 401),
             ("", format!("authorization: Bearer {CLIENT_KEY}\r\n"), 200),
@@ -41,11 +42,11 @@ fn keys_are_read_from_every_place_a_dialect_uses() {
             let head = format!(
                 "GET /v1/models{query} HTTP/1.1\r\nhost: localhost\r\n{header}connection: close\r\n\r\n"
             );
-            let answer = stage.raw(head).await;
-            assert_eq!(statuses(&answer), [status], "{query}{header}: {answer}");
-            assert!(!answer.contains("CANARY"), "{answer}");
+            let response = gateway.raw(head).await;
+            assert_eq!(statuses(&response), [status], "{query}{header}: {response}");
+            assert!(!response.contains("CANARY"), "{response}");
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
@@ -57,23 +58,23 @@ fn no_key_appears_in_a_response_log_line_or_metric() {
         let scripts = [
             Script::new()
                 .read_request()
-                .answer(400, "application/json", repeats.clone()),
+                .respond(400, "application/json", repeats.clone()),
             Script::new()
                 .read_request()
-                .answer(500, "application/json", repeats.clone()),
+                .respond(500, "application/json", repeats.clone()),
             Script::new()
                 .read_request()
-                .answer(401, "application/json", repeats),
+                .respond(401, "application/json", repeats),
         ];
         let upstream = Upstream::start(scripts).await;
-        let stage = Stage::start(&(keys() + &provider(&upstream))).await;
+        let gateway = TestGateway::start(&(keys() + &provider(&upstream))).await;
         let wrong = format!("x-api-key: {WRONG_KEY}\r\nconnection: close\r\n");
         let mut seen = Vec::new();
         for request in [
-            ask("up/a", false),
-            ask("up/b", true),
-            ask("up/c", false),
-            ask("demo/text", true),
+            chat_request("up/a", false),
+            chat_request("up/b", true),
+            chat_request("up/c", false),
+            chat_request("demo/text", true),
             post("/v1/messages", &wrong, "{}"),
             post(
                 "/v1beta/models/x:generateContent?key=CANARY-wrong-key",
@@ -81,10 +82,10 @@ fn no_key_appears_in_a_response_log_line_or_metric() {
                 "{}",
             ),
         ] {
-            seen.push(stage.raw(request).await);
+            seen.push(gateway.raw(request).await);
         }
         for path in ["/", "/metrics", "/api/health", "/api/requests"] {
-            seen.push(stage.look(path).await);
+            seen.push(gateway.get_operator(path).await);
         }
         seen.push(logged());
         for text in seen {
@@ -95,7 +96,7 @@ fn no_key_appears_in_a_response_log_line_or_metric() {
             upstream.requests()[0].head.contains(UPSTREAM_KEY),
             "it was used"
         );
-        stage.holds(upstream).await;
+        gateway.assert_invariants(upstream).await;
     });
 }
 
@@ -104,63 +105,67 @@ fn a_prompt_echoed_by_an_upstream_is_not_logged() {
     case(async {
         let repeats = r#"{"error":{"message":"I do not understand MARKER-of-a-prompt"}}"#;
         let refuse = Script::new().read_request();
-        let upstream = Upstream::start([refuse.answer(400, "application/json", repeats)]).await;
-        let stage = Stage::start(&provider(&upstream)).await;
-        let answer = stage.raw(question("MARKER-of-a-prompt")).await;
-        assert!(answer.contains("MARKER-of-a-prompt"), "{answer}");
-        let id = header(&answer, "x-majordomo-request-id").expect("it has an id");
+        let upstream = Upstream::start([refuse.respond(400, "application/json", repeats)]).await;
+        let gateway = TestGateway::start(&provider(&upstream)).await;
+        let response = gateway.raw(request_for("MARKER-of-a-prompt")).await;
+        assert!(response.contains("MARKER-of-a-prompt"), "{response}");
+        let id = header(&response, "x-majordomo-request-id").expect("it has an id");
         let lines = lines_of(id);
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(lines[0].contains("up/m: "), "{lines:?}");
         assert!(!logged().contains("MARKER-of-a-prompt"));
-        stage.holds(upstream).await;
+        gateway.assert_invariants(upstream).await;
     });
 }
 
 #[test]
 fn wrong_keys_get_identical_responses_and_lock_no_one_out() {
     case(async {
-        let stage = Stage::start(&keys()).await;
-        let without_id = |answer: String| {
-            let lines = answer.lines().map(str::to_owned);
+        let gateway = TestGateway::start(&keys()).await;
+        let without_id = |response: String| {
+            let lines = response.lines().map(str::to_owned);
             let same =
                 lines.filter(|line| !line.contains("request-id") && !line.starts_with("date"));
             same.collect::<Vec<_>>()
         };
         let headers = |key: &str| format!("x-api-key: {key}\r\nconnection: close\r\n");
-        let first = stage.raw(post("/v1/responses", &headers("a"), "{}")).await;
+        let first = gateway
+            .raw(post("/v1/responses", &headers("a"), "{}"))
+            .await;
         let first = without_id(first);
         for n in 0..100 {
             let key = "x".repeat(n + 1);
-            let answer = stage.raw(post("/v1/responses", &headers(&key), "{}")).await;
-            assert_eq!(without_id(answer), first);
+            let response = gateway
+                .raw(post("/v1/responses", &headers(&key), "{}"))
+                .await;
+            assert_eq!(without_id(response), first);
         }
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
 #[test]
 fn an_address_that_guesses_keys_is_throttled_but_valid_keys_still_work() {
     case(async {
-        let stage = Stage::start(&keys()).await;
+        let gateway = TestGateway::start(&keys()).await;
         let guess = format!(
             "GET /v1/models HTTP/1.1\r\nhost: localhost\r\nx-api-key: {WRONG_KEY}\r\nconnection: close\r\n\r\n"
         );
         let guessing = async {
             loop {
-                let answer = stage.raw(&guess).await;
-                match statuses(&answer)[..] {
+                let response = gateway.raw(&guess).await;
+                match statuses(&response)[..] {
                     [401] => {}
-                    [429] => return answer,
-                    _ => panic!("{answer}"),
+                    [429] => return response,
+                    _ => panic!("{response}"),
                 }
             }
         };
-        let slowed = tokio::time::timeout(crate::stage::FOREVER, guessing).await;
+        let slowed = tokio::time::timeout(crate::test_gateway::TEST_TIMEOUT, guessing).await;
         let slowed = slowed.expect("it is slowed down");
         assert_eq!(header(&slowed, "retry-after"), Some("1"), "{slowed}");
         // The check after every case uses the right key from the same address.
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
@@ -172,10 +177,10 @@ fn no_upstream_failure_reveals_a_key() {
         Script::new(),
         read().reset(),
         read().send(format!("{head}content-length: 99\r\n\r\n{{")),
-        read().answer(200, "application/json", format!("{{\"a\":\"{UPSTREAM_KEY}")),
-        read().answer(200, "text/html", format!("<p>{UPSTREAM_KEY}</p>")),
-        read().answer(302, "text/plain", UPSTREAM_KEY),
-        read().answer(
+        read().respond(200, "application/json", format!("{{\"a\":\"{UPSTREAM_KEY}")),
+        read().respond(200, "text/html", format!("<p>{UPSTREAM_KEY}</p>")),
+        read().respond(302, "text/plain", UPSTREAM_KEY),
+        read().respond(
             429,
             "application/json",
             format!("{{\"error\":\"{UPSTREAM_KEY}\"}}"),
@@ -185,21 +190,21 @@ fn no_upstream_failure_reveals_a_key() {
         )),
         read()
             .stream_head()
-            .chunk(crate::stage::EVENT)
+            .chunk(crate::test_gateway::EVENT)
             .chunk(format!(
                 "data: {{\"error\":{{\"message\":\"{UPSTREAM_KEY}\"}}}}\n\n"
             )),
-        read().stream_head().chunk(crate::stage::EVENT),
+        read().stream_head().chunk(crate::test_gateway::EVENT),
     ] {
         case(async {
             let upstream = Upstream::start([script]).await;
-            let stage = Stage::start(&(keys() + &provider(&upstream))).await;
+            let gateway = TestGateway::start(&(keys() + &provider(&upstream))).await;
             for stream in [false, true] {
-                let answer = stage.raw(ask("up/m", stream)).await;
-                assert!(!answer.is_empty());
+                let response = gateway.raw(chat_request("up/m", stream)).await;
+                assert!(!response.is_empty());
             }
             // The check after every case searches all output.
-            stage.holds(upstream).await;
+            gateway.assert_invariants(upstream).await;
         });
     }
 }

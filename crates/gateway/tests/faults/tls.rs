@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::stage::{Client, FOREVER, Stage, case, secure, statuses};
+use crate::test_gateway::{Client, TEST_TIMEOUT, TestGateway, case, secure, statuses};
 
 fn pem(name: &str, der: &[u8]) -> String {
     let text = STANDARD.encode(der);
@@ -63,22 +63,22 @@ impl Certificate {
         put(&folder.join("k.pem"), &self.key);
     }
 
-    async fn connect(&self, stage: &Stage) -> std::io::Result<TlsStream<TcpStream>> {
-        let stream = TcpStream::connect(stage.address).await;
+    async fn connect(&self, gateway: &TestGateway) -> std::io::Result<TlsStream<TcpStream>> {
+        let stream = TcpStream::connect(gateway.address).await;
         let stream = stream.expect("it listens");
         let name = ServerName::try_from("gateway.test").expect("a name");
         let connecting = self.trusting.connect(name, stream);
-        timeout(FOREVER, connecting).await.expect("an answer")
+        timeout(TEST_TIMEOUT, connecting).await.expect("an answer")
     }
 
     /// Waits until the gateway serves this certificate.
-    async fn is_served(&self, stage: &Stage) {
+    async fn is_served(&self, gateway: &TestGateway) {
         let served = async {
-            while self.connect(stage).await.is_err() {
+            while self.connect(gateway).await.is_err() {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
-        let served = timeout(FOREVER, served).await;
+        let served = timeout(TEST_TIMEOUT, served).await;
         served.expect("the certificate is never served");
     }
 }
@@ -95,17 +95,17 @@ fn config_at(folder: &Path) -> String {
     format!("[server]\ntls = {{ cert = {cert:?}, key = {key:?} }}\n")
 }
 
-const LOOK: &str = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
+const HEALTH_CHECK: &str = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 /// One response on a connection that stays open.
 async fn answered(stream: &mut TlsStream<TcpStream>) -> String {
-    let sent = stream.write_all(LOOK.as_bytes()).await;
+    let sent = stream.write_all(HEALTH_CHECK.as_bytes()).await;
     sent.expect("it is open");
-    let mut answer = vec![0; 4096];
-    let read = timeout(FOREVER, stream.read(&mut answer)).await;
+    let mut response = vec![0; 4096];
+    let read = timeout(TEST_TIMEOUT, stream.read(&mut response)).await;
     let length = read.expect("an answer").expect("it is open");
-    answer.truncate(length);
-    String::from_utf8_lossy(&answer).into_owned()
+    response.truncate(length);
+    String::from_utf8_lossy(&response).into_owned()
 }
 
 #[test]
@@ -114,13 +114,13 @@ fn with_a_certificate_only_tls_is_accepted() {
         let folder = tempfile::tempdir().unwrap();
         let certificate = Certificate::new();
         certificate.write(folder.path());
-        let stage = Stage::start(&config_at(folder.path())).await;
-        let mut stream = certificate.connect(&stage).await.unwrap();
+        let gateway = TestGateway::start(&config_at(folder.path())).await;
+        let mut stream = certificate.connect(&gateway).await.unwrap();
         assert_eq!(statuses(&answered(&mut stream).await), [200]);
 
-        let plain = stage.raw(LOOK).await;
+        let plain = gateway.raw(HEALTH_CHECK).await;
         assert!(statuses(&plain).is_empty(), "{plain}");
-        stage.holds(stream).await;
+        gateway.assert_invariants(stream).await;
     });
 }
 
@@ -129,31 +129,33 @@ fn the_operator_listener_uses_tls_when_the_client_listener_does() {
     case(async {
         let folder = tempfile::tempdir().unwrap();
         Certificate::new().write(folder.path());
-        let stage = Stage::start(&config_at(folder.path())).await;
-        let metrics = stage.look("/metrics").await;
+        let gateway = TestGateway::start(&config_at(folder.path())).await;
+        let metrics = gateway.get_operator("/metrics").await;
         assert!(metrics.contains("majordomo_ready 1"), "{metrics}");
 
         // Plain HTTP gets no response.
-        let mut plain = Client::connect(stage.operator).await;
+        let mut plain = Client::connect(gateway.operator).await;
         plain
             .send("GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
             .await;
-        let answer = plain.rest().await;
-        assert!(statuses(&answer).is_empty(), "{answer}");
+        let response = plain.rest().await;
+        assert!(statuses(&response).is_empty(), "{response}");
 
         // Browsers negotiate HTTP/2; the boundary check is the same.
-        let stream = secure(stage.operator, &[b"h2", b"http/1.1"]).await.unwrap();
+        let stream = secure(gateway.operator, &[b"h2", b"http/1.1"])
+            .await
+            .unwrap();
         assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
         let made = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
         let (mut sender, connection) = made.unwrap();
         let connection = tokio::spawn(connection);
         for (authority, status) in [("localhost:4101", 200), ("evil.example:4101", 403)] {
-            let asked = Request::get(format!("https://{authority}/api/health"));
-            let asked = asked.body(Full::<Bytes>::default()).unwrap();
-            let answer = sender.send_request(asked).await.unwrap();
-            assert_eq!(answer.status(), status, "{authority}");
+            let received = Request::get(format!("https://{authority}/api/health"));
+            let received = received.body(Full::<Bytes>::default()).unwrap();
+            let response = sender.send_request(received).await.unwrap();
+            assert_eq!(response.status(), status, "{authority}");
         }
-        stage.holds((sender, connection, plain)).await;
+        gateway.assert_invariants((sender, connection, plain)).await;
     });
 }
 
@@ -163,15 +165,15 @@ fn a_renewed_certificate_is_served_and_open_connections_continue() {
         let folder = tempfile::tempdir().unwrap();
         let (old, new) = (Certificate::new(), Certificate::new());
         old.write(folder.path());
-        let stage = Stage::start(&config_at(folder.path())).await;
-        let mut open = old.connect(&stage).await.unwrap();
+        let gateway = TestGateway::start(&config_at(folder.path())).await;
+        let mut open = old.connect(&gateway).await.unwrap();
         new.write(folder.path());
-        new.is_served(&stage).await;
-        assert!(old.connect(&stage).await.is_err());
+        new.is_served(&gateway).await;
+        assert!(old.connect(&gateway).await.is_err());
         assert_eq!(statuses(&answered(&mut open).await), [200]);
-        let health = stage.look("/api/health").await;
+        let health = gateway.get_operator("/api/health").await;
         assert!(!health.contains("config_stale"), "{health}");
-        stage.holds(open).await;
+        gateway.assert_invariants(open).await;
     });
 }
 
@@ -193,14 +195,14 @@ fn a_certificate_behind_a_swapped_symlink_is_served() {
         for name in ["c.pem", "k.pem"] {
             symlink(at("1").join(name), at("live").join(name)).unwrap();
         }
-        let stage = Stage::start(&config_at(&at("live"))).await;
-        old.is_served(&stage).await;
+        let gateway = TestGateway::start(&config_at(&at("live"))).await;
+        old.is_served(&gateway).await;
         for name in ["c.pem", "k.pem"] {
             symlink(at("2").join(name), at("link")).unwrap();
             std::fs::rename(at("link"), at("live").join(name)).unwrap();
         }
-        new.is_served(&stage).await;
-        stage.holds(()).await;
+        new.is_served(&gateway).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
@@ -210,7 +212,7 @@ fn an_invalid_certificate_keeps_the_old_one_and_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let (old, other) = (Certificate::new(), Certificate::new());
         old.write(folder.path());
-        let stage = Stage::start(&config_at(folder.path())).await;
+        let gateway = TestGateway::start(&config_at(folder.path())).await;
         let cert = folder.path().join("c.pem");
         for broken in [
             "",
@@ -219,21 +221,21 @@ fn an_invalid_certificate_keeps_the_old_one_and_is_reported() {
             &other.cert,
         ] {
             put(&cert, broken);
-            stage
-                .look_until("/metrics", "majordomo_config_stale 1")
+            gateway
+                .poll_operator_until("/metrics", "majordomo_config_stale 1")
                 .await;
-            let health = stage.look("/api/health").await;
+            let health = gateway.get_operator("/api/health").await;
             assert!(health.contains("the old certificate stays"), "{health}");
             assert!(health.contains("c.pem"), "{health}");
-            old.is_served(&stage).await;
+            old.is_served(&gateway).await;
             put(&cert, &old.cert);
-            stage
-                .look_until("/metrics", "majordomo_config_stale 0")
+            gateway
+                .poll_operator_until("/metrics", "majordomo_config_stale 0")
                 .await;
         }
         other.write(folder.path());
-        other.is_served(&stage).await;
-        stage.holds(()).await;
+        other.is_served(&gateway).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
@@ -244,22 +246,22 @@ fn a_newly_configured_certificate_path_is_served_and_watched() {
         let [first, second, third] = [(); 3].map(|()| Certificate::new());
         first.write(one.path());
         second.write(two.path());
-        let stage = Stage::start(&config_at(one.path())).await;
-        first.is_served(&stage).await;
-        stage.rewrite(&config_at(two.path()));
-        second.is_served(&stage).await;
+        let gateway = TestGateway::start(&config_at(one.path())).await;
+        first.is_served(&gateway).await;
+        gateway.rewrite(&config_at(two.path()));
+        second.is_served(&gateway).await;
         third.write(two.path());
-        third.is_served(&stage).await;
+        third.is_served(&gateway).await;
 
         // Unusable TLS files reject the whole configuration file.
-        stage.rewrite(&config_at(Path::new("/nowhere")));
-        stage
-            .look_until("/metrics", "majordomo_config_stale 1")
+        gateway.rewrite(&config_at(Path::new("/nowhere")));
+        gateway
+            .poll_operator_until("/metrics", "majordomo_config_stale 1")
             .await;
-        let health = stage.look("/api/health").await;
+        let health = gateway.get_operator("/api/health").await;
         assert!(health.contains("/nowhere/c.pem"), "{health}");
-        third.is_served(&stage).await;
-        stage.holds(()).await;
+        third.is_served(&gateway).await;
+        gateway.assert_invariants(()).await;
     });
 }
 
@@ -269,22 +271,22 @@ fn a_reload_does_not_turn_tls_off() {
         let folder = tempfile::tempdir().unwrap();
         let certificate = Certificate::new();
         certificate.write(folder.path());
-        let stage = Stage::start(&config_at(folder.path())).await;
-        stage.rewrite("[aliases]\nthis = \"demo/text\"\n");
-        stage
-            .look_until("/metrics", "majordomo_config_stale 1")
+        let gateway = TestGateway::start(&config_at(folder.path())).await;
+        gateway.rewrite("[aliases]\nthis = \"demo/text\"\n");
+        gateway
+            .poll_operator_until("/metrics", "majordomo_config_stale 1")
             .await;
-        let health = stage.look("/api/health").await;
+        let health = gateway.get_operator("/api/health").await;
         assert!(health.contains("restart majordomo"), "{health}");
-        certificate.is_served(&stage).await;
-        assert!(statuses(&stage.raw(LOOK).await).is_empty());
+        certificate.is_served(&gateway).await;
+        assert!(statuses(&gateway.raw(HEALTH_CHECK).await).is_empty());
         // A certificate is renewed although the file is rejected.
         let renewed = Certificate::new();
         renewed.write(folder.path());
-        renewed.is_served(&stage).await;
-        let health = stage.look("/api/health").await;
+        renewed.is_served(&gateway).await;
+        let health = gateway.get_operator("/api/health").await;
         assert!(health.contains("restart majordomo"), "{health}");
-        stage.holds(()).await;
+        gateway.assert_invariants(()).await;
     });
 }
 

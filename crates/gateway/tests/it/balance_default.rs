@@ -106,9 +106,9 @@ fn a_file_that_relied_on_random_picks_gets_one_warning() {
 #[test]
 fn a_tier_that_the_tactic_ignores_is_a_warning() {
     let config = parse(&route(&two("", ", tier = 1"), "balance = \"latency\""));
-    let told = config.warnings().to_string();
+    let reported = config.warnings().to_string();
     assert!(
-        told.starts_with("warning: `tier` has no effect with `balance = \"latency\"`\n"),
-        "{told}"
+        reported.starts_with("warning: `tier` has no effect with `balance = \"latency\"`\n"),
+        "{reported}"
     );
 }

@@ -122,7 +122,7 @@ const VALUES: [&str; 33] = [
 ];
 
 /// All diagnostics of a file.
-fn told(text: &str) -> String {
+fn rejection(text: &str) -> String {
     let problems = match Config::parse("f.toml", text, &ENVIRONMENT) {
         Err(problems) => problems,
         Ok(config) => match GatewayState::new(&config, &ENVIRONMENT, &TRANSPORT, None) {
@@ -130,20 +130,20 @@ fn told(text: &str) -> String {
             Err(problems) => problems,
         },
     };
-    let mut told = problems.to_string();
+    let mut reported = problems.to_string();
     for problem in problems.list() {
-        told.push_str(&problem.message);
-        told.push_str(problem.hint.as_deref().unwrap_or_default());
+        reported.push_str(&problem.message);
+        reported.push_str(problem.hint.as_deref().unwrap_or_default());
     }
-    told
+    reported
 }
 
 /// Panics with the first line that contains a canary.
 fn assert_hidden(text: &str) {
-    let told = told(text);
+    let reported = rejection(text);
     let repeats = |line: &&str| CANARIES.iter().any(|canary| line.contains(canary));
-    let shown = told.lines().find(repeats);
-    assert_eq!(shown, None, "of\n{text}\nis told\n{told}");
+    let shown = reported.lines().find(repeats);
+    assert_eq!(shown, None, "of\n{text}\nis shown\n{reported}");
 }
 
 fn files() -> impl Iterator<Item = String> {
@@ -274,8 +274,8 @@ fn harmless_values_are_shown() {
         ),
         ("[server]\nlisten = 127.0.0.1:4100\n", "127.0.0.1:4100"),
     ] {
-        let told = told(text);
-        assert!(told.contains(shown), "{shown}: {told}");
+        let reported = rejection(text);
+        assert!(reported.contains(shown), "{shown}: {reported}");
     }
 }
 

@@ -144,11 +144,11 @@ async fn a_fifo_directory_or_huge_file_is_reported_without_blocking() {
             file.set_len(1 << 30).unwrap();
         }),
     ];
-    for (told, make) in put {
+    for (reported, make) in put {
         make();
         std::fs::rename(at("new"), &path).unwrap();
         let problems = next(&mut watch).await.unwrap_err().to_string();
-        assert!(problems.contains(told), "{problems}");
+        assert!(problems.contains(reported), "{problems}");
         std::fs::write(at("new"), alias("b")).unwrap();
         std::fs::rename(at("new"), &path).unwrap();
         assert_eq!(aliases(&mut watch).await, ["b"]);

@@ -12,7 +12,7 @@ fn model(id: &str) -> std::sync::Arc<dyn Model> {
         .expect("the demo makes any model")
 }
 
-async fn ask(id: &str, request: Request) -> majordomo::Response {
+async fn send_request(id: &str, request: Request) -> majordomo::Response {
     model(id).generate(request).await.expect("an answer")
 }
 
@@ -34,24 +34,24 @@ fn picture() -> Vec<u8> {
 #[tokio::test]
 async fn the_response_is_deterministic_and_repeats_the_prompt() {
     let request = Request::user("Why is the sky blue?").system("You are terse.");
-    let answer = ask("text", request.clone()).await;
-    assert_eq!(answer, ask("text", request).await);
-    let text = answer.text();
+    let response = send_request("text", request.clone()).await;
+    assert_eq!(response, send_request("text", request).await);
+    let text = response.text();
     assert!(
         text.contains("You said: \"Why is the sky blue?\""),
         "{text}"
     );
     assert!((150..800).contains(&text.len()), "{text}");
-    assert_eq!(answer.model, "demo/text");
-    assert_eq!(answer.finish, FinishReason::Stop);
-    assert_eq!(answer.usage.output, text.len().div_ceil(4) as u64);
-    assert!(answer.usage.input > 0);
+    assert_eq!(response.model, "demo/text");
+    assert_eq!(response.finish, FinishReason::Stop);
+    assert_eq!(response.usage.output, text.len().div_ceil(4) as u64);
+    assert!(response.usage.input > 0);
 }
 
 #[tokio::test]
 async fn a_stream_has_several_chunks_and_the_same_text() {
     let request = Request::user("hello");
-    let whole = ask("text", request.clone()).await;
+    let whole = send_request("text", request.clone()).await;
     let mut stream = model("text").events(request.clone()).await.unwrap();
     let mut texts = Vec::new();
     while let Some(event) = std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
@@ -77,7 +77,7 @@ async fn vision_reports_format_and_size_even_in_tool_results() {
     let request = Request::user("What is this?")
         .part(image.clone())
         .part(Part::image("image/png", vec![0; 9]));
-    let text = ask("vision", request).await.text();
+    let text = send_request("vision", request).await.text();
     let bytes = picture().len();
     assert!(
         text.contains(&format!(
@@ -113,8 +113,8 @@ async fn flaky_fails_every_third_request() {
 async fn tools_are_called_when_required_or_mentioned() {
     let offer = |text: &str| Request::user(text).tool(weather());
     let calls = async |request: Request| {
-        let answer = ask("text", request).await;
-        answer
+        let response = send_request("text", request).await;
+        response
             .tool_calls()
             .map(|call| (call.name.clone(), call.arguments.clone()))
             .collect::<Vec<_>>()
@@ -139,20 +139,20 @@ async fn tools_are_called_when_required_or_mentioned() {
 #[tokio::test]
 async fn a_tool_result_ends_the_round() {
     let request = Request::user("use get_weather").tool(weather());
-    let answer = ask("text", request.clone()).await;
-    let call = answer.tool_calls().next().unwrap();
+    let response = send_request("text", request.clone()).await;
+    let call = response.tool_calls().next().unwrap();
     assert_eq!(
-        (call.id.as_str(), &answer.finish),
+        (call.id.as_str(), &response.finish),
         ("call_0", &FinishReason::ToolCalls)
     );
     let result = ToolResult::new(call, "sunny, 21 degrees");
     let request = request
-        .message(answer.to_message())
+        .message(response.to_message())
         .message(Message::tool_results_message([result]));
-    let answer = ask("text", request).await;
-    assert_eq!(answer.tool_calls().count(), 0);
+    let response = send_request("text", request).await;
+    assert_eq!(response.tool_calls().count(), 0);
     assert!(
-        answer
+        response
             .text()
             .contains("`get_weather` answered: \"sunny, 21 degrees\"")
     );
@@ -160,9 +160,9 @@ async fn a_tool_result_ends_the_round() {
 
 #[tokio::test]
 async fn limits_and_stop_sequences_end_the_response() {
-    let cut = ask("text", Request::user("hi").max_tokens(5)).await;
+    let cut = send_request("text", Request::user("hi").max_tokens(5)).await;
     assert_eq!((cut.finish, cut.usage.output), (FinishReason::Length, 5));
-    let stopped = ask("text", Request::user("hi").stop("model")).await;
+    let stopped = send_request("text", Request::user("hi").stop("model")).await;
     assert_eq!(
         stopped.finish,
         FinishReason::StopSequence(Some("model".into()))
@@ -174,8 +174,8 @@ async fn limits_and_stop_sequences_end_the_response() {
 async fn a_schema_is_satisfied() {
     let schema =
         Json::parse(r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#);
-    let answer = ask("text", Request::user("hi").schema(schema.unwrap(), "n")).await;
-    assert_eq!(answer.text(), "{\"n\":1}");
+    let response = send_request("text", Request::user("hi").schema(schema.unwrap(), "n")).await;
+    assert_eq!(response.text(), "{\"n\":1}");
 }
 
 #[tokio::test]
@@ -224,7 +224,7 @@ async fn a_large_request_gets_a_short_response() {
     });
     let tools = Request::user("go").message(Message::tool_results_message(results));
     for (id, request) in [("vision", images), ("text", tools)] {
-        let text = ask(id, request).await.text();
+        let text = send_request(id, request).await.text();
         assert!(text.len() < 8_000, "{} bytes", text.len());
     }
 }

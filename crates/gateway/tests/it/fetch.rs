@@ -55,7 +55,9 @@ fn fetcher() -> Fetcher {
 }
 
 fn sends(content_type: &str, body: &'static [u8]) -> Script {
-    Script::new().read_request().answer(200, content_type, body)
+    Script::new()
+        .read_request()
+        .respond(200, content_type, body)
 }
 
 fn redirects(to: &str) -> Script {
@@ -211,10 +213,10 @@ async fn a_refusal_does_not_reveal_whether_an_internal_port_is_open() {
     let closed = ClosedPort::hold();
     let public_only = fetcher_that(is_public);
     let url = |port: u16| format!("http://here.test:{port}/a.gif");
-    let told = refusal(&public_only, &url(open.address().port())).await;
+    let reported = refusal(&public_only, &url(open.address().port())).await;
     let other = refusal(&public_only, &url(closed.address().port())).await;
-    assert_eq!(told.to_string(), other.to_string());
-    assert!(!told.to_string().contains("127.0.0.1"), "{told}");
+    assert_eq!(reported.to_string(), other.to_string());
+    assert!(!reported.to_string().contains("127.0.0.1"), "{reported}");
 }
 
 #[tokio::test]
@@ -239,7 +241,7 @@ async fn a_request_cannot_use_the_gateway_to_flood_a_host() {
     let fetcher = fetcher();
     let request = asking(20);
     let fetching = tokio::spawn(async move { fetcher.fetch_all(request).await.map(drop) });
-    upstream.asked(4, Duration::from_secs(30)).await;
+    upstream.wait_for_requests(4, Duration::from_secs(30)).await;
     for _ in 0..1_000 {
         tokio::task::yield_now().await;
     }
@@ -324,11 +326,11 @@ async fn a_response_that_is_not_an_image_is_rejected() {
     ] {
         let upstream = Upstream::start([sends(content_type, body)]).await;
         let error = refusal(&fetcher(), &at(&upstream, "here.test")).await;
-        let told = FetchError::NoImage {
+        let reported = FetchError::NoImage {
             host: "here.test".to_owned(),
             kind: kind.to_owned(),
         };
-        assert_eq!(error, told);
+        assert_eq!(error, reported);
     }
 }
 
@@ -337,14 +339,14 @@ async fn a_failing_or_unresolvable_server_is_named() {
     let upstream =
         Upstream::start([Script::new()
             .read_request()
-            .answer(404, "text/plain", "CANARY")])
+            .respond(404, "text/plain", "CANARY")])
         .await;
     let error = refusal(&fetcher(), &at(&upstream, "here.test")).await;
-    let told = FetchError::Status {
+    let reported = FetchError::Status {
         host: "here.test".to_owned(),
         status: 404,
     };
-    assert_eq!(error, told);
+    assert_eq!(error, reported);
     let error = refusal(&fetcher(), "http://nowhere.test/CANARY").await;
     assert!(error.to_string().contains("nowhere.test"), "{error}");
 }

@@ -63,9 +63,9 @@ fn every_key_is_documented_in_the_guide() {
         "[[routes]]\nmodel = \"a\"\nservices = [{ spec = \"demo/text\" }]\nzzz",
     ] {
         for key in known(section) {
-            let told = [format!("`{key}`"), format!("[{key}"), format!("`{key}.")];
+            let reported = [format!("`{key}`"), format!("[{key}"), format!("`{key}.")];
             assert!(
-                told.iter().any(|form| PAGE.contains(form)),
+                reported.iter().any(|form| PAGE.contains(form)),
                 "{key} of {section}"
             );
         }

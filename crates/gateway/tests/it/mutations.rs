@@ -202,8 +202,8 @@ proptest! {
         for mutation in &mutations {
             mutation.apply(&mut text);
         }
-        if let Some(told) = refused(&text) {
-            prop_assert!(told.contains("f.toml:") && !told.contains(HIDDEN), "{told}");
+        if let Some(reported) = refused(&text) {
+            prop_assert!(reported.contains("f.toml:") && !reported.contains(HIDDEN), "{reported}");
         }
     }
 
@@ -212,8 +212,8 @@ proptest! {
     fn a_single_odd_value_is_either_accepted_or_rejected_with_a_diagnostic(mutation in mutation()) {
         let mut text = FILES[0].clone();
         mutation.apply(&mut text);
-        if let Some(told) = refused(&text) {
-            prop_assert!(told.contains("f.toml:") && !told.contains(HIDDEN), "{told}");
+        if let Some(reported) = refused(&text) {
+            prop_assert!(reported.contains("f.toml:") && !reported.contains(HIDDEN), "{reported}");
         }
     }
 

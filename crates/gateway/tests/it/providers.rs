@@ -24,7 +24,7 @@ fn answers() -> Script {
     let body = r#"{"id":"c","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}"#;
     Script::new()
         .read_request()
-        .answer(200, "application/json", body)
+        .respond(200, "application/json", body)
 }
 
 #[tokio::test]
@@ -176,7 +176,7 @@ async fn without_a_file_providers_are_autodetected() {
     let tags = r#"{"models":[{"name":"qwen3:8b","model":"qwen3:8b"}]}"#;
     let script = Script::new()
         .read_request()
-        .answer(200, "application/json", tags);
+        .respond(200, "application/json", tags);
     let ollama = Upstream::start([script]).await;
     let environment = environment(&[
         ("ANTHROPIC_API_KEY", "CANARY"),

@@ -1,7 +1,7 @@
 //! Shapes encoded as clients of each front do.
 
 use crate::ollama;
-use crate::shape::{Call, Piece, Said, Shape, Who, pictures};
+use crate::shape::{Call, Piece, Shape, ShapeTurn, Who, pictures};
 
 /// A client dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +77,9 @@ pub(crate) fn numbered(word: &str, count: usize) -> String {
 }
 
 /// The unknown fields of a message.
-pub(crate) fn unknown(said: &Said) -> String {
-    said.fields
+pub(crate) fn unknown(turns: &ShapeTurn) -> String {
+    turns
+        .fields
         .iter()
         .map(|name| format!(r#","{name}":1"#))
         .collect()
@@ -104,8 +105,8 @@ pub(crate) fn function_tools(shape: &Shape) -> String {
 
 fn chat(shape: &Shape) -> String {
     let system = (0..shape.system).map(|_| r#"{"role":"system","content":"brief"}"#.to_owned());
-    let said = shape.said.iter().flat_map(chat_messages);
-    let mut text = format!(r#""messages":{}"#, list(system.chain(said)));
+    let turns = shape.turns.iter().flat_map(chat_messages);
+    let mut text = format!(r#""messages":{}"#, list(system.chain(turns)));
     if !shape.tools.is_empty() || shape.hosted > 0 {
         text.push_str(&format!(r#","tools":{}"#, function_tools(shape)));
     }
@@ -120,12 +121,12 @@ fn chat(shape: &Shape) -> String {
     text
 }
 
-fn chat_messages(said: &Said) -> Vec<String> {
-    let rest = unknown(said);
-    if said.who == Who::Tool {
+fn chat_messages(turns: &ShapeTurn) -> Vec<String> {
+    let rest = unknown(turns);
+    if turns.who == Who::Tool {
         // Only the first message has the fields, as in dialects of one message.
         let mut rest = Some(rest);
-        let results = said.pieces.iter().filter_map(|piece| match piece {
+        let results = turns.pieces.iter().filter_map(|piece| match piece {
             Piece::Result(Call { id, .. }, pieces) => {
                 let rest = rest.take().unwrap_or_default();
                 let content = list(pieces.iter().filter_map(chat_piece));
@@ -137,9 +138,9 @@ fn chat_messages(said: &Said) -> Vec<String> {
         });
         return results.collect();
     }
-    let role = role(said.who);
-    let content = list(said.pieces.iter().filter_map(chat_piece));
-    let calls = said.pieces.iter().filter_map(|piece| match piece {
+    let role = role(turns.who);
+    let content = list(turns.pieces.iter().filter_map(chat_piece));
+    let calls = turns.pieces.iter().filter_map(|piece| match piece {
         Piece::Call(Call { id, tool }) => Some(format!(
             r#"{{"id":"{id}","type":"function","function":{{"name":"{tool}","arguments":"{{}}"}}}}"#
         )),
@@ -181,8 +182,8 @@ fn responses(shape: &Shape) -> Option<String> {
         return None;
     }
     let system = (0..shape.system).map(|_| r#"{"role":"system","content":"brief"}"#.to_owned());
-    let said = shape.said.iter().flat_map(items);
-    let mut text = format!(r#""input":{}"#, list(system.chain(said)));
+    let turns = shape.turns.iter().flat_map(items);
+    let mut text = format!(r#""input":{}"#, list(system.chain(turns)));
     let functions = shape.tools.iter().enumerate();
     let functions = functions.map(|(n, schema)| {
         format!(r#"{{"type":"function","name":"tool{n}","parameters":{schema}}}"#)
@@ -196,10 +197,10 @@ fn responses(shape: &Shape) -> Option<String> {
     Some(text)
 }
 
-fn items(said: &Said) -> Vec<String> {
-    let rest = unknown(said);
+fn items(turns: &ShapeTurn) -> Vec<String> {
+    let rest = unknown(turns);
     let block = |piece: &Piece| {
-        let kind = if said.who == Who::Model {
+        let kind = if turns.who == Who::Model {
             "output_text"
         } else {
             "input_text"
@@ -214,14 +215,14 @@ fn items(said: &Said) -> Vec<String> {
         })
     };
     let mut items: Vec<String> = Vec::new();
-    let content = list(said.pieces.iter().filter_map(block));
+    let content = list(turns.pieces.iter().filter_map(block));
     if content != "[]" {
-        let role = role(said.who);
+        let role = role(turns.who);
         items.push(format!(
             r#"{{"type":"message","role":"{role}","content":{content}{rest}}}"#
         ));
     }
-    for piece in &said.pieces {
+    for piece in &turns.pieces {
         items.extend(match piece {
             Piece::Call(Call { id, tool }) => Some(format!(
                 r#"{{"type":"function_call","call_id":"{id}","name":"{tool}","arguments":"{{}}"}}"#
@@ -242,20 +243,20 @@ fn items(said: &Said) -> Vec<String> {
 fn messages(shape: &Shape) -> String {
     let block = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
     let system = list((0..shape.system).map(|_| block("brief")));
-    let said = shape.said.iter().map(|said| {
-        let role = match said.who {
+    let turns = shape.turns.iter().map(|turns| {
+        let role = match turns.who {
             Who::Tool => "user",
             who => role(who),
         };
-        let content = list(said.pieces.iter().map(message_block));
+        let content = list(turns.pieces.iter().map(message_block));
         format!(
             r#"{{"role":"{role}","content":{content}{}}}"#,
-            unknown(said)
+            unknown(turns)
         )
     });
     let mut text = format!(
         r#""max_tokens":9,"system":{system},"messages":{}"#,
-        list(said)
+        list(turns)
     );
     let tools = shape.tools.iter().enumerate();
     let tools = tools.map(|(n, schema)| format!(r#"{{"name":"tool{n}","input_schema":{schema}}}"#));
@@ -295,18 +296,18 @@ fn message_block(piece: &Piece) -> String {
 
 fn gemini(shape: &Shape) -> String {
     let texts = list((0..shape.system).map(|_| r#"{"text":"brief"}"#.to_owned()));
-    let said = shape.said.iter().map(|said| {
-        let role = if said.who == Who::Model {
+    let turns = shape.turns.iter().map(|turns| {
+        let role = if turns.who == Who::Model {
             "model"
         } else {
             "user"
         };
-        let parts = list(said.pieces.iter().map(gemini_part));
-        format!(r#"{{"role":"{role}","parts":{parts}{}}}"#, unknown(said))
+        let parts = list(turns.pieces.iter().map(gemini_part));
+        format!(r#"{{"role":"{role}","parts":{parts}{}}}"#, unknown(turns))
     });
     let mut text = format!(
         r#""systemInstruction":{{"parts":{texts}}},"contents":{}"#,
-        list(said)
+        list(turns)
     );
     let functions = shape.tools.iter().enumerate();
     let functions =

@@ -110,7 +110,7 @@ impl MeasuredGateway {
     }
 
     /// Status and text of the response, and the CPU time it took.
-    pub(crate) async fn ask(&self, path: &str, headers: usize, body: &Bytes) -> Asked {
+    pub(crate) async fn request(&self, path: &str, headers: usize, body: &Bytes) -> TimedResponse {
         let betas: String = (0..headers)
             .map(|n| format!("anthropic-beta: b{n}\r\n"))
             .collect();
@@ -121,18 +121,18 @@ impl MeasuredGateway {
         );
         let before = cpu_time();
         let mut stream = TcpStream::connect(self.address).await.expect("it listens");
-        let mut answer = Vec::new();
+        let mut http_response = Vec::new();
         // A refusal may arrive before the whole body is sent.
         let (mut read, mut write) = stream.split();
         let send = async {
             let _ = write.write_all(head.as_bytes()).await;
             let _ = write.write_all(body).await;
         };
-        let (_, _) = tokio::join!(send, read.read_to_end(&mut answer));
+        let (_, _) = tokio::join!(send, read.read_to_end(&mut http_response));
         let took = cpu_time() - before;
-        let text = String::from_utf8_lossy(&answer).into_owned();
+        let text = String::from_utf8_lossy(&http_response).into_owned();
         let status = text.get(9..12).and_then(|status| status.parse().ok());
-        Asked {
+        TimedResponse {
             status: status.unwrap_or(0),
             text,
             took,
@@ -140,7 +140,7 @@ impl MeasuredGateway {
     }
 }
 
-pub(crate) struct Asked {
+pub(crate) struct TimedResponse {
     pub(crate) status: u16,
     pub(crate) text: String,
     pub(crate) took: Duration,
@@ -211,13 +211,13 @@ impl Answers {
             writer.write(&event, &mut streamed);
         }
         Self {
-            whole: answer("application/json", &whole),
-            streamed: answer("text/event-stream", &streamed),
+            whole: http_response("application/json", &whole),
+            streamed: http_response("text/event-stream", &streamed),
         }
     }
 }
 
-fn answer(kind: &str, body: &[u8]) -> Bytes {
+fn http_response(kind: &str, body: &[u8]) -> Bytes {
     let head = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n",
         body.len()
@@ -264,11 +264,11 @@ async fn serve(mut stream: TcpStream, answers: Answers) -> std::io::Result<()> {
         }
         let mut body = (&mut read).take(length);
         tokio::io::copy(&mut body, &mut tokio::io::sink()).await?;
-        let answer = match streams {
+        let http_response = match streams {
             true => &answers.streamed,
             false => &answers.whole,
         };
-        write.write_all(answer).await?;
+        write.write_all(http_response).await?;
     }
 }
 

@@ -146,7 +146,7 @@ impl Cell<'_> {
 
     async fn cost(&self, model: &str, headers: usize, body: &Bytes) -> Duration {
         let path = self.front.path(model);
-        let asked = self.gateway.ask(&path, headers, body).await;
+        let asked = self.gateway.request(&path, headers, body).await;
         let named = self.row.name.contains("address") && needs_bytes(self.front, self.target);
         let expected = if named { 400 } else { 200 };
         let text: String = asked.text.chars().take(600).collect();
@@ -164,7 +164,7 @@ async fn warm_up(gateway: &MeasuredGateway) {
         for target in Protocol::ALL {
             let model = route(target, gateway::Eyes::Good);
             let body = Bytes::from(format!(r#"{{"model":"{model}",{fields}}}"#));
-            let asked = gateway.ask(&front.path(&model), 0, &body).await;
+            let asked = gateway.request(&front.path(&model), 0, &body).await;
             assert_eq!(asked.status, 200, "{}", asked.text);
         }
     }

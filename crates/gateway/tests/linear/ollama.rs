@@ -1,14 +1,14 @@
 //! Shapes encoded as Ollama clients do: one text per message, images alongside.
 
 use crate::fronts::{function_tools, list, numbered, unknown};
-use crate::shape::{Call, Piece, Said, Shape, Who, pictures};
+use crate::shape::{Call, Piece, Shape, ShapeTurn, Who, pictures};
 
 /// A conversation; none if a message has more than Ollama's can.
 pub(crate) fn chat(shape: &Shape) -> Option<String> {
     let system =
         (0..shape.system).map(|_| Some(vec![r#"{"role":"system","content":"brief"}"#.to_owned()]));
-    let said = shape.said.iter().map(messages);
-    let all: Option<Vec<Vec<String>>> = system.chain(said).collect();
+    let turns = shape.turns.iter().map(messages);
+    let all: Option<Vec<Vec<String>>> = system.chain(turns).collect();
     let mut text = format!(r#""stream":false,"messages":{}"#, list(all?.concat()));
     if !shape.tools.is_empty() || shape.hosted > 0 {
         text.push_str(&format!(r#","tools":{}"#, function_tools(shape)));
@@ -19,15 +19,15 @@ pub(crate) fn chat(shape: &Shape) -> Option<String> {
 
 /// One user message.
 pub(crate) fn generate(shape: &Shape) -> Option<String> {
-    let [said] = &shape.said[..] else {
+    let [turns] = &shape.turns[..] else {
         return None;
     };
     let beside = !shape.tools.is_empty() || shape.hosted + shape.system > 0;
-    if beside || !said.fields.is_empty() {
+    if beside || !turns.fields.is_empty() {
         return None;
     }
-    let images = list(images(&said.pieces));
-    texts(&said.pieces)?;
+    let images = list(images(&turns.pieces));
+    texts(&turns.pieces)?;
     let mut text = format!(r#""stream":false,"prompt":"hi","images":{images}"#);
     settings(shape, &mut text);
     Some(text)
@@ -66,11 +66,11 @@ fn texts(pieces: &[Piece]) -> Option<()> {
     (texts <= 1).then_some(())
 }
 
-fn messages(said: &Said) -> Option<Vec<String>> {
-    let rest = unknown(said);
-    if said.who == Who::Tool {
+fn messages(turns: &ShapeTurn) -> Option<Vec<String>> {
+    let rest = unknown(turns);
+    if turns.who == Who::Tool {
         let mut rest = Some(rest);
-        let results = said.pieces.iter().map(|piece| match piece {
+        let results = turns.pieces.iter().map(|piece| match piece {
             Piece::Result(Call { id, tool }, pieces) => {
                 let rest = rest.take().unwrap_or_default();
                 let images = list(images(pieces));
@@ -82,14 +82,14 @@ fn messages(said: &Said) -> Option<Vec<String>> {
         });
         return results.collect();
     }
-    texts(&said.pieces)?;
-    let role = match said.who {
+    texts(&turns.pieces)?;
+    let role = match turns.who {
         Who::System => "system",
         Who::Model => "assistant",
         Who::User | Who::Tool => "user",
     };
-    let images = list(images(&said.pieces));
-    let calls = said.pieces.iter().filter_map(|piece| match piece {
+    let images = list(images(&turns.pieces));
+    let calls = turns.pieces.iter().filter_map(|piece| match piece {
         Piece::Call(Call { id, tool }) => Some(format!(
             r#"{{"id":"{id}","function":{{"name":"{tool}","arguments":{{}}}}}}"#
         )),

@@ -49,14 +49,14 @@ impl Call {
 
 /// A message.
 #[derive(Clone, Debug)]
-pub(crate) struct Said {
+pub(crate) struct ShapeTurn {
     pub(crate) who: Who,
     pub(crate) pieces: Vec<Piece>,
     /// Names of unknown fields.
     pub(crate) fields: Vec<String>,
 }
 
-impl Said {
+impl ShapeTurn {
     pub(crate) fn new(who: Who, pieces: Vec<Piece>) -> Self {
         Self {
             who,
@@ -73,7 +73,7 @@ impl Said {
 /// A request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
-    pub(crate) said: Vec<Said>,
+    pub(crate) turns: Vec<ShapeTurn>,
     /// Instruction texts.
     pub(crate) system: usize,
     /// Schemas of the tools.
@@ -90,16 +90,16 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    pub(crate) fn of(said: Vec<Said>) -> Self {
+    pub(crate) fn of(turns: Vec<ShapeTurn>) -> Self {
         Self {
-            said,
+            turns,
             ..Self::default()
         }
     }
 
     /// A plain user message.
     pub(crate) fn question() -> Self {
-        Self::of(vec![Said::text(Who::User)])
+        Self::of(vec![ShapeTurn::text(Who::User)])
     }
 }
 

@@ -1,7 +1,7 @@
 //! The rows: every element that a request can repeat, and how often.
 
 use crate::gateway::Eyes;
-use crate::shape::{Call, Piece, Said, Shape, Who, schema};
+use crate::shape::{Call, Piece, Shape, ShapeTurn, Who, schema};
 
 /// One row of the table.
 pub(crate) struct Row {
@@ -32,15 +32,15 @@ pub(crate) const ROWS: &[Row] = &[
                 Who::Model
             }
         };
-        Shape::of((0..n).map(|at| Said::text(who(at))).collect())
+        Shape::of((0..n).map(|at| ShapeTurn::text(who(at))).collect())
     }),
     row("messages of one side", 10_000, Eyes::Good, |n| {
-        let texts = Said::new(Who::Model, vec![Piece::Text; n]);
-        let call = |at| Said::new(Who::Model, vec![Piece::Call(distinct(at))]);
+        let texts = ShapeTurn::new(Who::Model, vec![Piece::Text; n]);
+        let call = |at| ShapeTurn::new(Who::Model, vec![Piece::Call(distinct(at))]);
         Shape::of(std::iter::once(texts).chain((0..n).map(call)).collect())
     }),
     row("parts", 100_000, Eyes::Good, |n| {
-        Shape::of(vec![Said::new(Who::User, vec![Piece::Text; n])])
+        Shape::of(vec![ShapeTurn::new(Who::User, vec![Piece::Text; n])])
     }),
     row("instructions", 10_000, Eyes::Good, |n| Shape {
         system: n,
@@ -54,7 +54,7 @@ pub(crate) const ROWS: &[Row] = &[
                 Who::System
             }
         };
-        Shape::of((0..n).map(|at| Said::text(who(at))).collect())
+        Shape::of((0..n).map(|at| ShapeTurn::text(who(at))).collect())
     }),
     row("calls and results", 8_000, Eyes::Good, |n| {
         answered((0..n).map(distinct), (0..n).map(distinct))
@@ -80,8 +80,8 @@ pub(crate) const ROWS: &[Row] = &[
     }),
     row("results beside fields", 8_000, Eyes::Good, |n| {
         let mut shape = answered((0..n).map(distinct), (0..n).map(distinct));
-        for said in &mut shape.said {
-            said.fields = fields(n / 10);
+        for turns in &mut shape.turns {
+            turns.fields = fields(n / 10);
         }
         shape
     }),
@@ -114,30 +114,33 @@ pub(crate) const ROWS: &[Row] = &[
         ..Shape::question()
     }),
     row("fields of messages", 30_000, Eyes::Good, |n| {
-        let said = |at: usize| Said {
+        let turns = |at: usize| ShapeTurn {
             fields: (0..10)
                 .map(|field| format!("u{}", 10 * at + field))
                 .collect(),
-            ..Said::text(Who::User)
+            ..ShapeTurn::text(Who::User)
         };
-        Shape::of((0..n / 10).map(said).collect())
+        Shape::of((0..n / 10).map(turns).collect())
     }),
     row("unknown parts", 10_000, Eyes::Good, |n| {
         let parts = (0..n).map(Piece::Unknown).collect();
-        Shape::of(vec![Said::new(Who::User, parts)])
+        Shape::of(vec![ShapeTurn::new(Who::User, parts)])
     }),
     row("thoughts", 8_000, Eyes::Good, |n| {
         let thoughts = (0..n).map(Piece::Thought).collect();
-        Shape::of(vec![Said::new(Who::Model, thoughts), Said::text(Who::User)])
+        Shape::of(vec![
+            ShapeTurn::new(Who::Model, thoughts),
+            ShapeTurn::text(Who::User),
+        ])
     }),
     row("thoughts, edited", 8_000, Eyes::Few, |n| {
         let thoughts = (0..n).map(Piece::Thought);
         let pictures = (0..9).map(Piece::Image);
-        let said = Said::new(Who::Model, thoughts.chain(pictures).collect());
-        Shape::of(vec![said, Said::text(Who::User)])
+        let turns = ShapeTurn::new(Who::Model, thoughts.chain(pictures).collect());
+        Shape::of(vec![turns, ShapeTurn::text(Who::User)])
     }),
     row("files", 2_000, Eyes::Good, |n| {
-        Shape::of(vec![Said::new(Who::User, vec![Piece::File; n])])
+        Shape::of(vec![ShapeTurn::new(Who::User, vec![Piece::File; n])])
     }),
     row("images", 2_000, Eyes::Good, |n| {
         seen((0..n).map(Piece::Image))
@@ -149,7 +152,7 @@ pub(crate) const ROWS: &[Row] = &[
         let result = |at| Piece::Result(distinct(at), vec![Piece::Text, Piece::Image(at)]);
         let mut shape = answered((0..n).map(distinct), std::iter::empty());
         let results = (0..n).map(result).collect();
-        shape.said.push(Said::new(Who::Tool, results));
+        shape.turns.push(ShapeTurn::new(Who::Tool, results));
         shape
     }),
     row("addresses", 2_000, Eyes::Good, |n| {
@@ -163,8 +166,8 @@ pub(crate) const ROWS: &[Row] = &[
     }),
     row("messages of omitted images", 2_000, Eyes::Few, |n| {
         let pair = |at| {
-            let seen = Said::new(Who::User, vec![Piece::Image(at)]);
-            [seen, Said::text(Who::Model)]
+            let seen = ShapeTurn::new(Who::User, vec![Piece::Image(at)]);
+            [seen, ShapeTurn::text(Who::Model)]
         };
         Shape::of((0..n).flat_map(pair).collect())
     }),
@@ -173,7 +176,7 @@ pub(crate) const ROWS: &[Row] = &[
         ..seen((0..9).map(Piece::Image))
     }),
     row("described images", 2_000, Eyes::Blind, |n| {
-        let seen = |at| Said::new(Who::User, vec![Piece::Text, Piece::Image(at)]);
+        let seen = |at| ShapeTurn::new(Who::User, vec![Piece::Text, Piece::Image(at)]);
         Shape::of((0..n).map(seen).collect())
     }),
     row("headers", 80, Eyes::Good, |n| Shape {
@@ -190,14 +193,14 @@ fn answered(calls: impl Iterator<Item = Call>, results: impl Iterator<Item = Cal
     let calls = calls.map(Piece::Call).collect();
     let result = |call| Piece::Result(call, vec![Piece::Text]);
     Shape::of(vec![
-        Said::text(Who::User),
-        Said::new(Who::Model, calls),
-        Said::new(Who::Tool, results.map(result).collect()),
+        ShapeTurn::text(Who::User),
+        ShapeTurn::new(Who::Model, calls),
+        ShapeTurn::new(Who::Tool, results.map(result).collect()),
     ])
 }
 
 fn seen(pieces: impl Iterator<Item = Piece>) -> Shape {
-    Shape::of(vec![Said::new(Who::User, pieces.collect())])
+    Shape::of(vec![ShapeTurn::new(Who::User, pieces.collect())])
 }
 
 fn fields(count: usize) -> Vec<String> {

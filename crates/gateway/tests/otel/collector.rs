@@ -64,18 +64,18 @@ impl Collector {
     }
 
     /// Every span so far, with its resource.
-    pub(crate) fn spans(&self) -> Vec<Told> {
-        let mut told = Vec::new();
+    pub(crate) fn spans(&self) -> Vec<ReceivedSpan> {
+        let mut reported = Vec::new();
         for batch in self.batches() {
             let message = ExportTraceServiceRequest::decode(batch.body);
             for resource in message.expect("it is OTLP").resource_spans {
                 let sender = resource.resource.map(|it| texts(it.attributes));
                 let sender = sender.unwrap_or_default();
                 let spans = resource.scope_spans.into_iter().flat_map(|it| it.spans);
-                told.extend(spans.map(|span| Told::new(span, sender.clone())));
+                reported.extend(spans.map(|span| ReceivedSpan::new(span, sender.clone())));
             }
         }
-        told
+        reported
     }
 }
 
@@ -99,15 +99,15 @@ async fn take(
     seen.lock()
         .unwrap_or_else(PoisonError::into_inner)
         .push(batch);
-    let mut answer = Response::new(Full::default());
+    let mut response = Response::new(Full::default());
     let kind = http::HeaderValue::from_static("application/x-protobuf");
-    answer.headers_mut().insert("content-type", kind);
-    Ok(answer)
+    response.headers_mut().insert("content-type", kind);
+    Ok(response)
 }
 
 /// One span in a form that is easy to check.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct ReceivedSpan {
     pub(crate) name: String,
     pub(crate) kind: SpanKind,
     pub(crate) trace: String,
@@ -121,7 +121,7 @@ pub(crate) struct Told {
     pub(crate) sender: BTreeMap<String, Value>,
 }
 
-impl Told {
+impl ReceivedSpan {
     fn new(span: Span, sender: BTreeMap<String, Value>) -> Self {
         let code = span.status.as_ref().map(|status| status.code());
         Self {

@@ -6,4 +6,4 @@ mod collector;
 mod spans_and_secrets;
 mod spans_of_attempts;
 mod spans_of_requests;
-mod stage;
+mod test_gateway;

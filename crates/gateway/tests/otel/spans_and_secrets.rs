@@ -3,18 +3,18 @@
 use majordomo_testkit::{Script, Upstream};
 
 use crate::collector::Collector;
-use crate::stage::Stage;
+use crate::test_gateway::TestGateway;
 
 /// The upstream echoes the prompt, first in an error, then in a response.
 #[tokio::test]
 async fn no_span_contains_a_key_or_conversation_text() {
     let error = r#"{"error":{"message":"MARKER-prompt with key CANARY-upstream","type":"x"}}"#;
-    let answer = r#"{"id":"sk-CANARY-repeated","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"MARKER-answer"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
+    let response = r#"{"id":"sk-CANARY-repeated","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"MARKER-answer"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
     let says = |status, body: &'static str| {
         let script = Script::new().read_request();
-        script.answer(status, "application/json", body)
+        script.respond(status, "application/json", body)
     };
-    let scripts = [says(500, error), says(200, answer), says(400, error)];
+    let scripts = [says(500, error), says(200, response), says(400, error)];
     let upstream = Upstream::start(scripts).await;
     let collector = Collector::start().await;
     let config = format!(
@@ -50,7 +50,7 @@ services = [ {{ spec = "up/c" }} ]
             "authorization=Bearer%20CANARY-collector",
         ),
     ];
-    let stage = Stage::start(&config, &variables).await;
+    let gateway = TestGateway::start(&config, &variables).await;
     let headers = [
         ("authorization", "Bearer CANARY-client"),
         ("x-secret", "CANARY-header"),
@@ -58,21 +58,21 @@ services = [ {{ spec = "up/c" }} ]
     let wrong = [("authorization", "Bearer CANARY-wrong")];
     let body = r#"{"model":"coder","stop":["MARKER-stop"],"user":"MARKER-user","messages":[{"role":"system","content":"MARKER-system"},{"role":"user","content":"MARKER-prompt"}],"tools":[{"type":"function","function":{"name":"MARKER-tool","parameters":{"type":"object"}}}]}"#;
     let path = "/v1/chat/completions";
-    let (served, _) = stage.post(path, &headers, body).await;
-    let (refused, _) = stage.post(path, &headers, body).await;
-    let (stranger, _) = stage.post(path, &wrong, body).await;
+    let (served, _) = gateway.post(path, &headers, body).await;
+    let (refused, _) = gateway.post(path, &headers, body).await;
+    let (stranger, _) = gateway.post(path, &wrong, body).await;
     let named = body.replace("coder", "sk-CANARY-in-the-wrong-place");
-    let (unknown, _) = stage.post(path, &headers, &named).await;
-    let (lost, _) = stage
+    let (unknown, _) = gateway.post(path, &headers, &named).await;
+    let (lost, _) = gateway
         .post("/MARKER-path?key=CANARY-client", &[], body)
         .await;
     assert_eq!(
         [served, refused, stranger, unknown, lost].map(|status| status.as_u16()),
         [200, 400, 401, 404, 404]
     );
-    stage.stop().await;
+    gateway.stop().await;
 
-    assert_eq!(collector.spans().len(), 5 + 3, "all of them are told");
+    assert_eq!(collector.spans().len(), 5 + 3, "all of them are exported");
     let batches = collector.batches();
     let auth = &batches[0].headers["authorization"];
     assert_eq!(auth, "Bearer CANARY-collector", "only the collector's own");

@@ -5,14 +5,14 @@ use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use serde_json::{Value, json};
 
 use crate::collector::Collector;
-use crate::stage::Stage;
+use crate::test_gateway::TestGateway;
 
 const ANSWER: &str = r#"{"id":"chatcmpl-7","object":"chat.completion","created":1,"model":"m-2026","choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_tokens_details":{"cached_tokens":64},"completion_tokens_details":{"reasoning_tokens":7}}}"#;
 const IMAGE: &str = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
 
 fn answering(status: u16, body: &'static str) -> Script {
     let script = Script::new().read_request();
-    script.answer(status, "application/json", body)
+    script.respond(status, "application/json", body)
 }
 
 /// A provider `up` behind this upstream.
@@ -24,7 +24,7 @@ fn config(upstream: &Upstream, more: &str) -> String {
     )
 }
 
-fn ask(model: &str, more: &str) -> String {
+fn chat_request(model: &str, more: &str) -> String {
     format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"hi"}}]{more}}}"#)
 }
 
@@ -32,11 +32,11 @@ fn ask(model: &str, more: &str) -> String {
 async fn an_attempt_is_a_client_span_with_semantic_convention_attributes() {
     let upstream = Upstream::start([answering(200, ANSWER)]).await;
     let collector = Collector::start().await;
-    let stage = Stage::told_to(&collector, &config(&upstream, "")).await;
+    let gateway = TestGateway::reporting_to(&collector, &config(&upstream, "")).await;
     let knobs = r#","temperature":0.5,"top_p":0.9,"seed":3,"max_completion_tokens":50,"reasoning_effort":"low""#;
-    let body = ask("up/big/m", knobs);
-    stage.post("/v1/chat/completions", &[], &body).await;
-    let (_, attempts) = stage.spans(&collector).await;
+    let body = chat_request("up/big/m", knobs);
+    gateway.post("/v1/chat/completions", &[], &body).await;
+    let (_, attempts) = gateway.spans(&collector).await;
     let [span] = &attempts[..] else {
         panic!("{attempts:#?}");
     };
@@ -76,10 +76,10 @@ async fn a_failover_is_two_spans_and_the_first_records_its_error() {
     let upstream = Upstream::start(scripts).await;
     let collector = Collector::start().await;
     let config = config(&upstream, "[chain]\nretries = 0\n");
-    let stage = Stage::told_to(&collector, &config).await;
-    let body = ask("up/a,up/b", "");
-    stage.post("/v1/chat/completions", &[], &body).await;
-    let (own, attempts) = stage.spans(&collector).await;
+    let gateway = TestGateway::reporting_to(&collector, &config).await;
+    let body = chat_request("up/a,up/b", "");
+    gateway.post("/v1/chat/completions", &[], &body).await;
+    let (own, attempts) = gateway.spans(&collector).await;
     own.check(&[
         ("majordomo.attempts", json!(2)),
         ("majordomo.outcome", json!("complete")),
@@ -108,12 +108,12 @@ async fn a_skipped_target_is_named_and_has_no_span() {
     let upstream = Upstream::start([answering(200, ANSWER)]).await;
     let collector = Collector::start().await;
     let more = "[providers.up.models.blind]\nimages = false\n";
-    let stage = Stage::told_to(&collector, &config(&upstream, more)).await;
+    let gateway = TestGateway::reporting_to(&collector, &config(&upstream, more)).await;
     let body = format!(
         r#"{{"model":"up/blind,up/b","messages":[{{"role":"user","content":[{{"type":"image_url","image_url":{{"url":"data:image/gif;base64,{IMAGE}"}}}}]}}]}}"#
     );
-    stage.post("/v1/chat/completions", &[], &body).await;
-    let (own, attempts) = stage.spans(&collector).await;
+    gateway.post("/v1/chat/completions", &[], &body).await;
+    let (own, attempts) = gateway.spans(&collector).await;
     own.check(&[("majordomo.skipped", json!(["up/blind: unsupported"]))]);
     assert_eq!(attempts.len(), 1, "{attempts:#?}");
 }
@@ -134,9 +134,9 @@ async fn a_stream_has_its_tokens_and_the_time_to_its_first_chunk() {
     ] {
         let upstream = Upstream::start([streaming()]).await;
         let collector = Collector::start().await;
-        let stage = Stage::told_to(&collector, &config(&upstream, "")).await;
-        stage.post(path, &[], &ask("up/m", more)).await;
-        let (own, attempts) = stage.spans(&collector).await;
+        let gateway = TestGateway::reporting_to(&collector, &config(&upstream, "")).await;
+        gateway.post(path, &[], &chat_request("up/m", more)).await;
+        let (own, attempts) = gateway.spans(&collector).await;
         own.check(&[("majordomo.outcome", json!("complete"))]);
         let [span] = &attempts[..] else {
             panic!("{attempts:#?}");
@@ -161,10 +161,10 @@ async fn an_interrupted_stream_is_an_error_on_both_spans() {
     let broken = Script::new().read_request().stream_head();
     let upstream = Upstream::start([broken.chunk(FIRST).last_chunk()]).await;
     let collector = Collector::start().await;
-    let stage = Stage::told_to(&collector, &config(&upstream, "")).await;
-    let body = ask("up/m", r#","stream":true"#);
-    stage.post("/v1/chat/completions", &[], &body).await;
-    let (own, attempts) = stage.spans(&collector).await;
+    let gateway = TestGateway::reporting_to(&collector, &config(&upstream, "")).await;
+    let body = chat_request("up/m", r#","stream":true"#);
+    gateway.post("/v1/chat/completions", &[], &body).await;
+    let (own, attempts) = gateway.spans(&collector).await;
     own.check(&[("error.type", json!("interrupted"))]);
     attempts[0].check(&[("error.type", json!("bad_response"))]);
     assert!(own.failed && attempts[0].failed);
@@ -174,11 +174,11 @@ async fn an_interrupted_stream_is_an_error_on_both_spans() {
 async fn an_exhausted_chain_is_an_error_with_its_status() {
     let upstream = Upstream::start([answering(500, "{}"), answering(500, "{}")]).await;
     let collector = Collector::start().await;
-    let stage = Stage::told_to(&collector, &config(&upstream, "")).await;
-    let body = ask("up/m", "");
-    let (status, _) = stage.post("/v1/chat/completions", &[], &body).await;
+    let gateway = TestGateway::reporting_to(&collector, &config(&upstream, "")).await;
+    let body = chat_request("up/m", "");
+    let (status, _) = gateway.post("/v1/chat/completions", &[], &body).await;
     assert_eq!(status, 502);
-    let (own, attempts) = stage.spans(&collector).await;
+    let (own, attempts) = gateway.spans(&collector).await;
     own.check(&[
         ("error.type", json!("502")),
         ("http.response.status_code", json!(502)),
@@ -211,14 +211,14 @@ services = [ { spec = "demo/vision" } ]
     );
     for (config, before) in [(by_target, false), (by_rule, true)] {
         let collector = Collector::start().await;
-        let stage = Stage::told_to(&collector, config).await;
-        stage.post("/v1/chat/completions", &[], &body).await;
-        let (_, mut attempts) = stage.spans(&collector).await;
+        let gateway = TestGateway::reporting_to(&collector, config).await;
+        gateway.post("/v1/chat/completions", &[], &body).await;
+        let (_, mut attempts) = gateway.spans(&collector).await;
         attempts.sort_by_key(|span| span.name.clone());
-        let [answer, describe] = &attempts[..] else {
+        let [response, describe] = &attempts[..] else {
             panic!("{attempts:#?}");
         };
-        answer.check(&[
+        response.check(&[
             ("gen_ai.request.model", json!("text")),
             ("majordomo.purpose", json!("answer")),
         ]);
@@ -228,20 +228,20 @@ services = [ { spec = "demo/vision" } ]
             ("majordomo.purpose", json!("describe")),
         ]);
         assert!(describe.get("gen_ai.usage.output_tokens").is_number());
-        assert_eq!(describe.ended <= answer.began, before, "{attempts:#?}");
+        assert_eq!(describe.ended <= response.began, before, "{attempts:#?}");
     }
 }
 
 #[tokio::test]
 async fn embeddings_are_a_separate_operation() {
-    let answer =
+    let response =
         r#"{"object":"list","data":[],"model":"e","usage":{"prompt_tokens":1,"total_tokens":1}}"#;
-    let upstream = Upstream::start([answering(200, answer)]).await;
+    let upstream = Upstream::start([answering(200, response)]).await;
     let collector = Collector::start().await;
-    let stage = Stage::told_to(&collector, &config(&upstream, "")).await;
+    let gateway = TestGateway::reporting_to(&collector, &config(&upstream, "")).await;
     let body = r#"{"model":"up/e","input":"hi"}"#;
-    stage.post("/v1/embeddings", &[], body).await;
-    let (_, attempts) = stage.spans(&collector).await;
+    gateway.post("/v1/embeddings", &[], body).await;
+    let (_, attempts) = gateway.spans(&collector).await;
     assert_eq!(attempts[0].name, "embeddings e");
     attempts[0].check(&[
         ("gen_ai.operation.name", json!("embeddings")),

@@ -5,7 +5,7 @@ use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use serde_json::{Value, json};
 
 use crate::collector::Collector;
-use crate::stage::Stage;
+use crate::test_gateway::TestGateway;
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const SPAN: &str = "b7ad6b7169203331";
@@ -34,11 +34,11 @@ services = [ { spec = "other/text" } ]
         ("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=a%20team"),
         ("OTEL_SERVICE_NAME", "front-door"),
     ];
-    let stage = Stage::start(config, &variables).await;
+    let gateway = TestGateway::start(config, &variables).await;
     let key = [("authorization", "Bearer CANARY-client")];
     let body = ASK.replace("demo/text", "coder");
-    stage.post("/v1/chat/completions", &key, &body).await;
-    let (span, attempts) = stage.spans(&collector).await;
+    gateway.post("/v1/chat/completions", &key, &body).await;
+    let (span, attempts) = gateway.spans(&collector).await;
 
     assert_eq!(span.name, "POST /v1/chat/completions");
     assert_eq!((span.kind, &*span.parent), (SpanKind::Server, ""));
@@ -70,11 +70,11 @@ services = [ { spec = "other/text" } ]
 #[tokio::test]
 async fn the_model_name_in_a_path_is_not_part_of_the_span_name() {
     let collector = Collector::start().await;
-    let stage = Stage::told_to(&collector, "").await;
+    let gateway = TestGateway::reporting_to(&collector, "").await;
     let path = "/v1beta/models/demo%2Ftext:generateContent";
     let body = r#"{"contents":[{"parts":[{"text":"hi"}]}]}"#;
-    stage.post(path, &[], body).await;
-    let (span, _) = stage.spans(&collector).await;
+    gateway.post(path, &[], body).await;
+    let (span, _) = gateway.spans(&collector).await;
     assert_eq!(span.name, "POST /v1beta/models/{model}:generateContent");
     assert_eq!(span.sender["service.name"], "majordomo");
 }
@@ -82,9 +82,9 @@ async fn the_model_name_in_a_path_is_not_part_of_the_span_name() {
 #[tokio::test]
 async fn a_client_error_is_recorded_but_is_not_a_span_error() {
     let collector = Collector::start().await;
-    let stage = Stage::told_to(&collector, "").await;
-    stage.post("/nowhere", &[], "{}").await;
-    let (span, attempts) = stage.spans(&collector).await;
+    let gateway = TestGateway::reporting_to(&collector, "").await;
+    gateway.post("/nowhere", &[], "{}").await;
+    let (span, attempts) = gateway.spans(&collector).await;
     assert_eq!(span.name, "POST");
     assert!(!span.failed && attempts.is_empty());
     span.check(&[
@@ -97,12 +97,12 @@ async fn a_client_error_is_recorded_but_is_not_a_span_error() {
 #[tokio::test]
 async fn an_incoming_traceparent_is_the_parent() {
     let collector = Collector::start().await;
-    let stage = Stage::told_to(&collector, "").await;
+    let gateway = TestGateway::reporting_to(&collector, "").await;
     let parent = format!("00-{TRACE}-{SPAN}-01");
-    stage
+    gateway
         .post("/v1/chat/completions", &[("traceparent", &parent)], ASK)
         .await;
-    let (span, attempts) = stage.spans(&collector).await;
+    let (span, attempts) = gateway.spans(&collector).await;
     assert_eq!((&*span.trace, &*span.parent), (TRACE, SPAN));
     assert_eq!(attempts[0].trace, TRACE);
 }
@@ -110,13 +110,13 @@ async fn an_incoming_traceparent_is_the_parent() {
 #[tokio::test]
 async fn a_malformed_traceparent_is_ignored() {
     let collector = Collector::start().await;
-    let stage = Stage::told_to(&collector, "").await;
+    let gateway = TestGateway::reporting_to(&collector, "").await;
     let parent = format!("00-{TRACE}-{SPAN}-01-more");
-    let (status, _) = stage
+    let (status, _) = gateway
         .post("/v1/chat/completions", &[("traceparent", &parent)], ASK)
         .await;
     assert_eq!(status, 200);
-    let (span, _) = stage.spans(&collector).await;
+    let (span, _) = gateway.spans(&collector).await;
     assert_ne!(span.trace, TRACE);
     assert_eq!(span.parent, "");
 }
@@ -124,12 +124,12 @@ async fn a_malformed_traceparent_is_ignored() {
 #[tokio::test]
 async fn an_unsampled_parent_is_honoured() {
     let collector = Collector::start().await;
-    let stage = Stage::told_to(&collector, "").await;
+    let gateway = TestGateway::reporting_to(&collector, "").await;
     let parent = format!("00-{TRACE}-{SPAN}-00");
-    stage
+    gateway
         .post("/v1/chat/completions", &[("traceparent", &parent)], ASK)
         .await;
-    stage.stop().await;
+    gateway.stop().await;
     assert!(collector.spans().is_empty());
 }
 
@@ -145,10 +145,10 @@ async fn nothing_is_exported_when_disabled_or_without_an_endpoint() {
         vec![("OTEL_SERVICE_NAME", "gateway")],
     ];
     for variables in rows {
-        let stage = Stage::start("", &variables).await;
-        let (status, _) = stage.post("/v1/chat/completions", &[], ASK).await;
+        let gateway = TestGateway::start("", &variables).await;
+        let (status, _) = gateway.post("/v1/chat/completions", &[], ASK).await;
         assert_eq!(status, 200, "{variables:?}");
-        stage.stop().await;
+        gateway.stop().await;
         assert!(collector.batches().is_empty(), "{variables:?}");
     }
 }
@@ -157,10 +157,10 @@ async fn nothing_is_exported_when_disabled_or_without_an_endpoint() {
 async fn a_dead_collector_does_not_affect_requests() {
     let port = ClosedPort::hold();
     let endpoint = format!("http://{}", port.address());
-    let stage = Stage::start("", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint)]).await;
+    let gateway = TestGateway::start("", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint)]).await;
     for _ in 0..20 {
-        let (status, _) = stage.post("/v1/chat/completions", &[], ASK).await;
+        let (status, _) = gateway.post("/v1/chat/completions", &[], ASK).await;
         assert_eq!(status, 200);
     }
-    stage.stop().await;
+    gateway.stop().await;
 }

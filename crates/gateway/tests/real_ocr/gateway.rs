@@ -142,16 +142,17 @@ fn ollama(images: &[Drawn], from: From) -> Value {
 
 /// A text-only upstream that responds "fine" to this many requests.
 async fn text_only(requests: usize) -> Upstream {
-    let answer = json!({
+    let response = json!({
         "id": "c", "object": "chat.completion", "created": 1, "model": "m",
         "choices": [{
             "index": 0, "finish_reason": "stop",
             "message": {"role": "assistant", "content": "fine"},
         }],
     });
-    let script = Script::new()
-        .read_request()
-        .answer(200, "application/json", answer.to_string());
+    let script =
+        Script::new()
+            .read_request()
+            .respond(200, "application/json", response.to_string());
     Upstream::start(vec![script; requests]).await
 }
 
@@ -196,11 +197,15 @@ async fn post(address: SocketAddr, path: &str, body: &Value) -> (u16, String, St
         .header("content-type", "application/json")
         .body(Full::new(Bytes::from(body.to_string())))
         .expect("a request can be made");
-    let answer = sender.send_request(request).await.expect("it answers");
-    let status = answer.status().as_u16();
-    let changes = answer.headers().get("x-majordomo-changes");
+    let response = sender.send_request(request).await.expect("it responds");
+    let status = response.status().as_u16();
+    let changes = response.headers().get("x-majordomo-changes");
     let changes = changes.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-    let body = answer.into_body().collect().await.expect("a whole answer");
+    let body = response
+        .into_body()
+        .collect()
+        .await
+        .expect("a whole answer");
     let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
     driver.abort();
     (status, changes.unwrap_or_default(), text)

@@ -78,7 +78,7 @@ async fn cancelling_while_the_request_is_sent_closes_the_connection() {
     let fixture = Fixture::new(ProviderKind::OpenAi, upstream.uri(""));
     let chain = fixture.chain();
     let call = chain.generate(Request::user("word ".repeat(4 << 20)));
-    drop_when(call, upstream.asked(1, SOON)).await;
+    drop_when(call, upstream.wait_for_requests(1, SOON)).await;
     upstream.closed(0, CLOSE_TIMEOUT).await;
     fixture.assert_no_penalty();
 }
@@ -89,7 +89,11 @@ async fn cancelling_before_the_response_header_closes_the_connection() {
         let upstream = Upstream::start([Script::new().read_request().stall()]).await;
         let fixture = Fixture::new(kind, upstream.uri(""));
         let chain = fixture.chain();
-        drop_when(chain.generate(Request::user("hi")), upstream.asked(1, SOON)).await;
+        drop_when(
+            chain.generate(Request::user("hi")),
+            upstream.wait_for_requests(1, SOON),
+        )
+        .await;
         upstream.closed(0, CLOSE_TIMEOUT).await;
         fixture.assert_no_penalty();
     }
@@ -102,7 +106,11 @@ async fn cancelling_before_the_first_event_closes_the_connection() {
         let upstream = Upstream::start([script.stall()]).await;
         let fixture = Fixture::new(kind, upstream.uri(""));
         let chain = fixture.chain();
-        drop_when(chain.stream(Request::user("hi")), upstream.asked(1, SOON)).await;
+        drop_when(
+            chain.stream(Request::user("hi")),
+            upstream.wait_for_requests(1, SOON),
+        )
+        .await;
         upstream.closed(0, CLOSE_TIMEOUT).await;
         fixture.assert_no_penalty();
     }

@@ -198,8 +198,8 @@ async fn a_providers_error_text_reaches_only_its_own_caller() {
     const SECRET: &str = "my password is hunter2";
     let failure = |status| Step::fail(majordomo::Error::http(status, SECRET).with_code(SECRET));
     for (first, then) in [(failure(500), failure(500)), (failure(401), failure(401))] {
-        let heard: Arc<std::sync::Mutex<Vec<String>>> = Arc::default();
-        let own = Arc::clone(&heard);
+        let received: Arc<std::sync::Mutex<Vec<String>>> = Arc::default();
+        let own = Arc::clone(&received);
         let registry = Registry::builder()
             .environment(Default::default())
             .observer(Arc::new(move |notice: &Notice<'_>| {
@@ -231,10 +231,10 @@ async fn a_providers_error_text_reaches_only_its_own_caller() {
         assert!(!other.contains(SECRET), "{other}");
         let shown = format!("{:?}", registry.health().snapshot());
         assert!(!shown.contains(SECRET), "{shown}");
-        let heard = heard.lock().unwrap().join("\n");
+        let received = received.lock().unwrap().join("\n");
         assert!(
-            heard.contains("Benched") && !heard.contains(SECRET),
-            "{heard}"
+            received.contains("Benched") && !received.contains(SECRET),
+            "{received}"
         );
     }
 }

@@ -17,13 +17,13 @@ fn transport() -> Transport {
 fn json(body: &str) -> Script {
     Script::new()
         .read_request()
-        .answer(200, "application/json", body.to_owned())
+        .respond(200, "application/json", body.to_owned())
 }
 
 fn stream(content_type: &str, body: &str) -> Script {
     Script::new()
         .read_request()
-        .answer(200, content_type, body.to_owned())
+        .respond(200, content_type, body.to_owned())
 }
 
 /// A registry with only these variables.
@@ -168,7 +168,7 @@ async fn a_foreman_from_the_environment_is_called_over_tls() -> Result<()> {
     let script = Script::new()
         .start_tls(&authority.issue("localhost"))
         .read_request()
-        .answer(200, "application/json", ROWS[4].whole);
+        .respond(200, "application/json", ROWS[4].whole);
     let upstream = Upstream::start([script]).await;
     let config = TransportConfig::default()
         .proxies(Proxies::Direct)
@@ -201,7 +201,7 @@ async fn a_dead_head_fails_over_to_the_next_server() -> Result<()> {
     let busy = || {
         Script::new()
             .read_request()
-            .answer(503, "application/json", "{}")
+            .respond(503, "application/json", "{}")
     };
     let dead = Upstream::start([busy(), busy()]).await;
     let live = Upstream::start([json(ROWS[0].whole)]).await;

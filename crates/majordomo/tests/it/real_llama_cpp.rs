@@ -160,10 +160,14 @@ async fn its_response_conforms_to_a_schema_of_objects_lists_and_enums() {
     // The two dialects in which it enforces a schema.
     for provider in ["chat", "swap"] {
         let output = TypedOutput::<Letter>::new().unwrap();
-        let answer = output.generate(&chain(&registry, provider), letter()).await;
-        let answer = answer.unwrap_or_else(|error| panic!("{provider}: {error}"));
-        let text = answer.response.text();
-        assert_eq!(answer.response.attempt_log.calls(), 1, "at once: {text}");
+        let raw_response = output.generate(&chain(&registry, provider), letter()).await;
+        let raw_response = raw_response.unwrap_or_else(|error| panic!("{provider}: {error}"));
+        let text = raw_response.response.text();
+        assert_eq!(
+            raw_response.response.attempt_log.calls(),
+            1,
+            "at once: {text}"
+        );
         // The schema's order is kept, and its optional field is present.
         let keys: Value = serde_json::from_str(&text).unwrap();
         let keys: Vec<&String> = keys.as_object().unwrap().keys().collect();
@@ -178,10 +182,14 @@ async fn a_list_is_requested_inside_an_object() {
     let request = Request::user("Is water wet? Is fire cold? Answer both.");
     let request = request.max_tokens(100).temperature(0.0);
     let output = TypedOutput::<Vec<bool>>::new().unwrap();
-    let answer = output.generate(&chain, request).await.unwrap();
-    let text = answer.response.text();
+    let raw_response = output.generate(&chain, request).await.unwrap();
+    let text = raw_response.response.text();
     assert!(text.trim_start().starts_with('{'), "{text}");
-    assert_eq!(answer.response.attempt_log.calls(), 1, "at once: {text}");
+    assert_eq!(
+        raw_response.response.attempt_log.calls(),
+        1,
+        "at once: {text}"
+    );
 }
 
 #[tokio::test]
@@ -190,10 +198,10 @@ async fn a_typed_response_is_streamed_as_it_grows() {
     let chain = chain(&registry(&address), "chat");
     let mut stream = chain.stream_as::<Letter>(letter()).await.unwrap();
     let mut shown = Vec::new();
-    let answer = loop {
+    let raw_response = loop {
         match stream.next().await.unwrap().unwrap() {
             ObjectItem::Partial(value) => shown.push(value),
-            ObjectItem::Done(answer) => break answer,
+            ObjectItem::Done(raw_response) => break raw_response,
         }
     };
     assert!(shown.len() > 2, "it was streamed: {shown:?}");
@@ -204,7 +212,7 @@ async fn a_typed_response_is_streamed_as_it_grows() {
     );
     let last: Letter = serde_json::from_value(shown.pop().unwrap()).unwrap();
     assert_eq!(
-        last, answer.value,
+        last, raw_response.value,
         "the last partial value is the final one"
     );
 }

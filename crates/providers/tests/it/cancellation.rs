@@ -31,7 +31,7 @@ async fn cancelling_during_the_upload_closes_the_connection() {
     let upstream = Upstream::start([Script::new().read_head().stall()]).await;
     let transport = transport();
     let request = TransportRequest::post(upstream.uri("/"), vec![0u8; 40 * 1024 * 1024]);
-    cancel_when(transport.send(request), upstream.asked(1, SOON)).await;
+    cancel_when(transport.send(request), upstream.wait_for_requests(1, SOON)).await;
     upstream.closed(0, AT_ONCE).await;
 }
 
@@ -40,7 +40,7 @@ async fn cancelling_before_the_response_head_closes_the_connection() {
     let upstream = Upstream::start([Script::new().read_request().stall()]).await;
     let transport = transport();
     let call = transport.stream(post(upstream.uri("/")));
-    cancel_when(call, upstream.asked(1, SOON)).await;
+    cancel_when(call, upstream.wait_for_requests(1, SOON)).await;
     upstream.closed(0, AT_ONCE).await;
 }
 
@@ -51,7 +51,7 @@ async fn cancelling_in_the_middle_of_a_buffered_response_closes_the_connection()
     let upstream = Upstream::start([script.stall()]).await;
     let transport = transport();
     let call = transport.send(post(upstream.uri("/")));
-    cancel_when(call, upstream.asked(1, SOON)).await;
+    cancel_when(call, upstream.wait_for_requests(1, SOON)).await;
     upstream.closed(0, AT_ONCE).await;
 }
 
@@ -110,7 +110,7 @@ async fn dropping_an_http2_call_resets_only_its_own_stream() {
         .await
         .unwrap();
     let call = transport.stream(post(upstream.uri("/")));
-    cancel_when(call, upstream.asked(2, SOON)).await;
+    cancel_when(call, upstream.wait_for_requests(2, SOON)).await;
     upstream.closed(0, AT_ONCE).await;
 
     let neighbour = send_streaming(&transport, post(upstream.uri("/")))

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 fn ok() -> Script {
     Script::new()
         .read_request()
-        .answer(200, "application/json", "{}")
+        .respond(200, "application/json", "{}")
         .stall()
 }
 
@@ -161,7 +161,7 @@ async fn a_certificate_from_a_trusted_root_is_accepted() {
     let upstream = Upstream::start([Script::new()
         .start_tls(&authority.issue("localhost"))
         .read_request()
-        .answer(200, "text/plain", "safe")
+        .respond(200, "text/plain", "safe")
         .stall()])
     .await;
     let transport = Transport::new(trusting(&authority));
@@ -243,7 +243,7 @@ async fn an_https_origin_is_reached_through_a_connect_tunnel() {
         .send("HTTP/1.1 200 Connection established\r\n\r\n")
         .start_tls(&authority.issue("api.example"))
         .read_request()
-        .answer(200, "text/plain", "through")
+        .respond(200, "text/plain", "through")
         .stall()])
     .await;
     let transport = Transport::new(via_proxy(&proxy, "me:secret@").trust(authority.root()));
@@ -309,7 +309,7 @@ async fn a_socks5h_proxy_resolves_the_name_and_relays_bytes() {
         .read_bytes(4 + 1 + name.len() + 2)
         .send(&b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50"[..])
         .read_request()
-        .answer(200, "text/plain", "through")
+        .respond(200, "text/plain", "through")
         .stall()])
     .await;
     let transport = Transport::new(TransportConfig::default().proxies(Proxies::Fixed {

@@ -20,7 +20,7 @@ fn settings(upstream: &Upstream) -> Settings {
 fn json(body: &'static str) -> Script {
     Script::new()
         .read_request()
-        .answer(200, "application/json", body)
+        .respond(200, "application/json", body)
 }
 
 fn ollama(settings: Settings) -> Result<Arc<dyn Model>> {
@@ -82,7 +82,7 @@ async fn a_response_does_not_wait_for_a_stalled_discovery() -> Result<()> {
         .await
         .expect("the call does not wait")?;
     assert_eq!(reply.text(), "hello");
-    upstream.asked(2, SOON).await;
+    upstream.wait_for_requests(2, SOON).await;
     drop(model);
     // Dropping the last owner aborts discovery.
     upstream.closed(1, SOON).await;

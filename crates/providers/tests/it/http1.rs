@@ -11,7 +11,7 @@ use majordomo_testkit::{Script, Upstream};
 fn ok() -> Script {
     Script::new()
         .read_request()
-        .answer(200, "application/json", "{}")
+        .respond(200, "application/json", "{}")
 }
 
 #[tokio::test]
@@ -171,11 +171,11 @@ async fn a_reset_in_the_middle_of_a_stream_is_a_lost_connection() {
 async fn an_early_error_response_is_returned_during_the_upload() {
     let polite = Script::new()
         .read_head()
-        .answer(413, "text/plain", "too large")
+        .respond(413, "text/plain", "too large")
         .expect_close(SOON);
     let rude = Script::new()
         .read_head()
-        .answer(413, "text/plain", "too large")
+        .respond(413, "text/plain", "too large")
         .reset();
     for script in [polite, rude] {
         let upstream = Upstream::start([script]).await;

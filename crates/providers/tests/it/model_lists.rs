@@ -15,7 +15,9 @@ fn settings(upstream: &Upstream) -> Settings {
 fn pages(bodies: &[&'static str]) -> Script {
     let script = Script::new();
     bodies.iter().fold(script, |script, body| {
-        script.read_request().answer(200, "application/json", *body)
+        script
+            .read_request()
+            .respond(200, "application/json", *body)
     })
 }
 

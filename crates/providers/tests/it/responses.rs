@@ -14,7 +14,7 @@ use tokio::time::Instant;
 fn ok() -> Script {
     Script::new()
         .read_request()
-        .answer(200, "application/json", "{}")
+        .respond(200, "application/json", "{}")
 }
 
 #[tokio::test]
@@ -175,7 +175,7 @@ async fn a_redirect_is_an_error_and_is_not_followed() {
 async fn a_few_interim_responses_are_skipped() {
     let script = Script::new().read_request();
     let script = script.send("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(16));
-    let script = script.answer(200, "text/plain", "done").stall();
+    let script = script.respond(200, "text/plain", "done").stall();
     let upstream = Upstream::start([script]).await;
     assert_eq!(
         send_buffered(&transport(), post(upstream.uri("/")))

@@ -64,7 +64,7 @@ impl TimedOut {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_http1_connection_is_closed_after_its_timeout() {
-    let ok = after_request().answer(200, "application/json", "{}");
+    let ok = after_request().respond(200, "application/json", "{}");
     let upstream = Upstream::start([ok.stall()]).await;
     let transport = Transport::new(config().idle_connections(8, secs(20)));
     send_buffered(&transport, post(upstream.uri("/")))
@@ -121,7 +121,7 @@ async fn model_loading_timeouts_wait_indefinitely_for_the_first_byte() {
 async fn a_buffered_response_within_the_total_timeout_is_accepted() {
     let script = after_request()
         .wait(secs(599))
-        .answer(200, "text/plain", "late");
+        .respond(200, "text/plain", "late");
     let upstream = Upstream::start([script.stall()]).await;
     let response = send_buffered(&transport(), post(upstream.uri("/"))).await;
     assert_eq!(response.unwrap(), "late");

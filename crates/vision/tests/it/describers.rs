@@ -205,13 +205,13 @@ async fn a_panicking_describer_leaves_the_marker() {
 #[tokio::test]
 async fn refusals_and_tool_calls_are_not_descriptions() {
     let call = Part::ToolCall(ToolCall::new("a", "delete_all", "{}"));
-    for answer in [
+    for response in [
         Response::new(vec![Part::Refusal(majordomo::llm::Text::new("I will not"))]),
         Response::new(vec![call.clone()]),
         Response::new(vec![Part::text("an apple"), call]),
     ] {
         let fixture = VisionFixture::new();
-        fixture.describer.respond_with(Step::respond(answer));
+        fixture.describer.respond_with(Step::respond(response));
         let described = fixture.describe(question(&[1])).await;
         assert_eq!(texts(&described.request), ["What is this?", UNAVAILABLE]);
     }
@@ -221,21 +221,21 @@ async fn refusals_and_tool_calls_are_not_descriptions() {
 async fn a_describer_of_any_dialect_gets_the_image_and_the_prompt() {
     let fixture = VisionFixture::new();
     fixture.describe(question(&[1])).await;
-    let asked = &fixture.describer.fake.calls()[0].request;
+    let received = &fixture.describer.fake.calls()[0].request;
     assert_eq!(
-        asked.prompt().messages[0].parts,
+        received.prompt().messages[0].parts,
         [image(1), Part::text(DEFAULT_PROMPT)]
     );
-    assert_eq!(asked.prompt().max_tokens, Some(256));
+    assert_eq!(received.prompt().max_tokens, Some(256));
     assert_eq!(
-        asked.prompt().messages.len(),
+        received.prompt().messages.len(),
         1,
         "the user's request is not sent to the describer"
     );
     for protocol in Protocol::ALL {
         let written = protocol
             .codec()
-            .write_request(asked, &Outgoing::new("sharp").stream(true));
+            .write_request(received, &Outgoing::new("sharp").stream(true));
         assert!(
             written.losses.iter().all(|loss| loss.field != "image"),
             "{protocol:?}"
@@ -288,10 +288,10 @@ async fn with_question_the_prompt_contains_the_users_question() {
         ..VisionConfig::default()
     });
     fixture.describe(question(&[1])).await;
-    let asked = fixture.describer.fake.calls()[0].request.prompt().messages[0].text();
+    let received = fixture.describer.fake.calls()[0].request.prompt().messages[0].text();
     assert!(
-        asked.starts_with("Describe.") && asked.ends_with("What is this?"),
-        "{asked}"
+        received.starts_with("Describe.") && received.ends_with("What is this?"),
+        "{received}"
     );
 }
 

@@ -40,7 +40,7 @@ async fn describer(kind: ProviderKind, protocol: Protocol) -> (Upstream, Chain) 
     };
     let script = Script::new()
         .read_request()
-        .answer(200, content_type, body.freeze());
+        .respond(200, content_type, body.freeze());
     let upstream = Upstream::start([script]).await;
     let transport = Transport::new(TransportConfig::default().proxies(Proxies::Direct));
     let settings = Settings::new("eyes", transport)
@@ -68,10 +68,13 @@ async fn describers_of_every_dialect_describe_over_http() {
         let text = &texts(&described.request)[1];
         assert_eq!(text, "[image: an apple]", "{protocol:?}: {described:?}");
         assert_eq!(described.usage.output, 3, "{protocol:?}");
-        let asked = &upstream.requests()[0];
-        let read = protocol.codec().read_request(asked.body.clone()).unwrap();
+        let received = &upstream.requests()[0];
+        let read = protocol
+            .codec()
+            .read_request(received.body.clone())
+            .unwrap();
         assert_eq!(read.request.prompt().image_count(), 1, "{protocol:?}");
-        let streams = read.stream || asked.head.contains("streamGenerateContent");
+        let streams = read.stream || received.head.contains("streamGenerateContent");
         assert!(streams, "{protocol:?}: a stream is requested");
     }
 }

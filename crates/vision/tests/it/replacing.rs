@@ -243,8 +243,8 @@ async fn an_image_in_an_earlier_tool_result_is_omitted_in_place() {
 #[tokio::test]
 async fn no_trace_of_an_image_is_left_in_a_responses_request() {
     let fixture = VisionFixture::new();
-    let [asked, answered] = tool_answer(9);
-    let request = conversation().message(asked).message(answered);
+    let [received, responded] = tool_answer(9);
+    let request = conversation().message(received).message(responded);
     let described = fixture
         .describe(through(Protocol::Responses, &request))
         .await;

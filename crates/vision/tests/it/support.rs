@@ -52,8 +52,8 @@ pub(crate) fn tool_answer(number: u8) -> [Message; 2] {
     let call = ToolCall::new("call_1", "screenshot", "{}");
     let mut result = ToolResult::new(&call, "taken");
     result.parts.push(image(number));
-    let asked = Message::assistant(Part::ToolCall(call));
-    [asked, Message::tool_results_message([result])]
+    let received = Message::assistant(Part::ToolCall(call));
+    [received, Message::tool_results_message([result])]
 }
 
 /// All texts of a conversation, including tool results.

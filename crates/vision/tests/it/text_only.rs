@@ -156,7 +156,7 @@ async fn a_services_describer_takes_precedence_over_its_models_and_its_routes() 
     let route = |d: Describers| d.for_route(named("route"));
     let none = Describers::new;
     let mut picture = 0;
-    for (describers, asked) in [
+    for (describers, received) in [
         (route(model(service(none()))), "service"),
         (route(model(none())), "model"),
         (route(none()), "route"),
@@ -169,7 +169,7 @@ async fn a_services_describer_takes_precedence_over_its_models_and_its_routes() 
         chain.generate(question(&[picture])).await.unwrap();
         let calls = fixture.vision.describer.fake.calls();
         let models: Vec<&str> = calls.iter().map(|call| call.model.as_str()).collect();
-        assert_eq!(models, [asked]);
+        assert_eq!(models, [received]);
     }
 }
 

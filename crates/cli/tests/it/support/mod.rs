@@ -100,7 +100,7 @@ pub(crate) fn responds(text: &str) -> Script {
     );
     Script::new()
         .read_request()
-        .answer(200, "application/json", body)
+        .respond(200, "application/json", body)
 }
 
 /// An error response.
@@ -108,7 +108,7 @@ pub(crate) fn fails(status: u16, message: &str) -> Script {
     let body = format!("{{\"error\":{{\"message\":{message:?}}}}}");
     Script::new()
         .read_request()
-        .answer(status, "application/json", body)
+        .respond(status, "application/json", body)
 }
 
 /// A file with this content in the target directory.

@@ -9,8 +9,8 @@ use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;
 use serde_json::json;
 
-use crate::serve::routes::{CONFIG, PIXEL, ask, body, with_image};
-use crate::serve::stage::Stage;
+use crate::serve::routes::{CONFIG, PIXEL, body, send_request, with_image};
+use crate::serve::test_gateway::TestGateway;
 use crate::serve::wires;
 
 /// Timeout that only a broken gateway reaches.
@@ -48,13 +48,16 @@ name = "eyes"
 when = [ { position = "proxy_vision", op = "enabled" } ]
 services = [ { spec = "demo/vision" } ]
 "#;
-    let stage = Stage::start(config).await;
+    let gateway = TestGateway::start(config).await;
     for _ in 0..100 {
-        let answer = ask(&stage, Protocol::Chat, "blind", &with_image()).await;
-        assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
+        let reply = send_request(&gateway, Protocol::Chat, "blind", &with_image()).await;
+        assert_eq!(reply.header("x-majordomo-target"), Some("demo/text"));
     }
-    let told = stage.look("/api/requests", &[], b"").await.json();
-    for request in told["requests"].as_array().into_iter().flatten() {
+    let reported = gateway
+        .send_to_operator("/api/requests", &[], b"")
+        .await
+        .json();
+    for request in reported["requests"].as_array().into_iter().flatten() {
         assert_eq!(request["candidates"], json!(["demo/text"]));
     }
 }
@@ -63,19 +66,19 @@ services = [ { spec = "demo/vision" } ]
 async fn a_failing_processor_is_traced_and_the_request_continues() {
     let repeats = r#"{"error":{"message":"what is MARKER-of-a-prompt?"}}"#;
     let refuse = Script::new().read_request();
-    let refuse = refuse.answer(400, "application/json", repeats);
+    let refuse = refuse.respond(400, "application/json", repeats);
     let upstream = Upstream::start([refuse]).await;
     let config = blind(upstream.address(), "[vision]\non_failure = \"fail\"\n");
-    let stage = Stage::start(&config.replace("demo/text", "demo/vision")).await;
-    let answer = ask(&stage, Protocol::Chat, "blind", &with_image()).await;
-    assert_eq!(answer.header("x-majordomo-target"), Some("demo/vision"));
-    let told = stage.look("/api/requests", &[], b"").await;
-    let processor = &told.json()["requests"][0]["processors"][0];
+    let gateway = TestGateway::start(&config.replace("demo/text", "demo/vision")).await;
+    let reply = send_request(&gateway, Protocol::Chat, "blind", &with_image()).await;
+    assert_eq!(reply.header("x-majordomo-target"), Some("demo/vision"));
+    let reported = gateway.send_to_operator("/api/requests", &[], b"").await;
+    let processor = &reported.json()["requests"][0]["processors"][0];
     assert_eq!(processor["position"], "proxy_vision");
     let error = processor["error"].as_str().unwrap_or_default();
     let expected = "an image could not be described (eyes/sharp: Invalid 400)";
     assert_eq!(error, expected);
-    assert!(!told.text().contains("MARKER"), "{}", told.text());
+    assert!(!reported.text().contains("MARKER"), "{}", reported.text());
 }
 
 #[tokio::test]
@@ -95,11 +98,14 @@ name = "eyes"
 when = [ { position = "proxy_vision", op = "enabled" } ]
 services = [ { spec = "demo/vision" } ]
 "#;
-    let stage = Stage::start(&format!("{config}{later}")).await;
-    let answer = ask(&stage, Protocol::Chat, "blind", &with_image()).await;
-    assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
-    let told = stage.look("/api/requests", &[], b"").await.json();
-    let rules = &told["requests"][0]["rules"];
+    let gateway = TestGateway::start(&format!("{config}{later}")).await;
+    let reply = send_request(&gateway, Protocol::Chat, "blind", &with_image()).await;
+    assert_eq!(reply.header("x-majordomo-target"), Some("demo/text"));
+    let reported = gateway
+        .send_to_operator("/api/requests", &[], b"")
+        .await
+        .json();
+    let rules = &reported["requests"][0]["rules"];
     assert_eq!(rules.as_array().map(Vec::len), Some(1), "{rules}");
 }
 
@@ -109,12 +115,15 @@ async fn a_rule_whose_services_are_all_inactive_falls_back_to_the_route() {
         "services = [ { spec = \"other/text\" } ]",
         "services = [ { spec = \"other/text\", active = false } ]",
     );
-    let stage = Stage::start(&config).await;
+    let gateway = TestGateway::start(&config).await;
     let request = Request::user("word ".repeat(500)).max_tokens(50);
-    let answer = ask(&stage, Protocol::Chat, "long", &request).await;
-    assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
-    let told = stage.look("/api/requests", &[], b"").await.json();
-    let first = &told["requests"][0];
+    let reply = send_request(&gateway, Protocol::Chat, "long", &request).await;
+    assert_eq!(reply.header("x-majordomo-target"), Some("demo/text"));
+    let reported = gateway
+        .send_to_operator("/api/requests", &[], b"")
+        .await
+        .json();
+    let first = &reported["requests"][0];
     assert_eq!(first["rules"][0]["matched"], true);
     assert_eq!(first["candidates"], json!(["demo/text"]));
 }
@@ -138,15 +147,18 @@ async fn a_describer_that_hangs_leaves_a_marker_and_does_not_count_against_the_t
     let stalls = Script::new().read_request().stall();
     let upstream = Upstream::start(vec![stalls; 4]).await;
     let config = blind(upstream.address(), "[vision]\ntimeout = \"200ms\"\n");
-    let stage = Stage::start(&config).await;
-    let answer = ask(&stage, Protocol::Chat, "blind", &with_image()).await;
-    assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
-    let changes = answer.header("x-majordomo-changes").unwrap_or_default();
+    let gateway = TestGateway::start(&config).await;
+    let reply = send_request(&gateway, Protocol::Chat, "blind", &with_image()).await;
+    assert_eq!(reply.header("x-majordomo-target"), Some("demo/text"));
+    let changes = reply.header("x-majordomo-changes").unwrap_or_default();
     assert!(changes.contains("image:1 undescribed"), "{changes}");
     let marker = "[image: (description unavailable)]";
-    assert!(answer.text().contains(marker), "{}", answer.text());
+    assert!(reply.text().contains(marker), "{}", reply.text());
     upstream.closed(0, SOON).await;
-    let health = stage.look("/api/health", &[], b"").await.json();
+    let health = gateway
+        .send_to_operator("/api/health", &[], b"")
+        .await
+        .json();
     for target in health["targets"].as_array().into_iter().flatten() {
         let own = target["target"] == "demo/text" || target["target"] == "demo";
         assert!(!own || target["state"] == "usable", "{target}");
@@ -157,24 +169,27 @@ async fn a_describer_that_hangs_leaves_a_marker_and_does_not_count_against_the_t
 async fn a_disconnect_cancels_the_describers_call() {
     let stalls = Script::new().read_request().stream_head().stall();
     let upstream = Upstream::start([stalls]).await;
-    let stage = Stage::start(&blind(upstream.address(), "")).await;
+    let gateway = TestGateway::start(&blind(upstream.address(), "")).await;
     let body = body(Protocol::Chat, &with_image(), "blind");
-    let client = stage.begin("/v1/chat/completions", &body).await;
-    upstream.asked(1, SOON).await;
+    let client = gateway.begin("/v1/chat/completions", &body).await;
+    upstream.wait_for_requests(1, SOON).await;
     drop(client);
     upstream.closed(0, SOON).await;
-    let told = loop {
-        let told = stage.look("/api/requests", &[], b"").await.json();
-        if told["requests"][0].is_object() {
-            break told;
+    let reported = loop {
+        let reported = gateway
+            .send_to_operator("/api/requests", &[], b"")
+            .await
+            .json();
+        if reported["requests"][0].is_object() {
+            break reported;
         }
         tokio::task::yield_now().await;
     };
-    let request = &told["requests"][0];
+    let request = &reported["requests"][0];
     assert_eq!(request["outcome"], "client_gone");
     assert_eq!(request["descriptions"][0]["outcome"], "cancelled");
-    assert_eq!(request["attempts"], json!([]), "the target was not asked");
-    let metrics = stage.look("/metrics", &[], b"").await;
+    assert_eq!(request["attempts"], json!([]), "the target was not called");
+    let metrics = gateway.send_to_operator("/metrics", &[], b"").await;
     let line = "majordomo_descriptions_total{target=\"\",outcome=\"cancelled\"} 1";
     assert!(metrics.text().contains(line), "{}", metrics.text());
 }
@@ -193,14 +208,14 @@ async fn each_describer_call_is_recorded_under_the_callers_key() {
         ..Response::new(vec![Part::text("a dot")])
     };
     let events: Vec<Event> = response.to_events();
-    let answer = Script::new().read_request().answer(
+    let reply = Script::new().read_request().respond(
         200,
         "text/event-stream",
         wires::streamed(Protocol::Chat, &events),
     );
-    let upstream = Upstream::start(vec![answer; 30]).await;
+    let upstream = Upstream::start(vec![reply; 30]).await;
     let keys = "[[keys]]\nname = \"laptop\"\nkey = \"CANARY-laptop\"\n";
-    let stage = Stage::start(&blind(upstream.address(), keys)).await;
+    let gateway = TestGateway::start(&blind(upstream.address(), keys)).await;
     let mut request = Request::user("what are they?").max_tokens(50);
     for number in 0..20 {
         request = request.part(Part::image("image/gif", pixel(number)));
@@ -211,11 +226,16 @@ async fn each_describer_call_is_recorded_under_the_callers_key() {
         ("authorization", "Bearer CANARY-laptop"),
         ("content-type", "application/json"),
     ];
-    let answer = stage.ask("/v1/chat/completions", &headers, body).await;
-    let changes = answer.header("x-majordomo-changes").unwrap_or_default();
+    let reply = gateway
+        .request("/v1/chat/completions", &headers, body)
+        .await;
+    let changes = reply.header("x-majordomo-changes").unwrap_or_default();
     assert!(changes.contains("image:20 described"), "{changes}");
-    let told = stage.look("/api/requests", &[], b"").await.json();
-    let request = &told["requests"][0];
+    let reported = gateway
+        .send_to_operator("/api/requests", &[], b"")
+        .await
+        .json();
+    let request = &reported["requests"][0];
     assert_eq!(request["key"], "laptop");
     let rows = request["descriptions"].as_array().expect("rows");
     assert_eq!(rows.len(), 20);
@@ -226,7 +246,7 @@ async fn each_describer_call_is_recorded_under_the_callers_key() {
         );
         assert_eq!(row["attempts"][0]["target"], "eyes/sharp");
     }
-    let metrics = stage.look("/metrics", &[], b"").await;
+    let metrics = gateway.send_to_operator("/metrics", &[], b"").await;
     for line in [
         "majordomo_descriptions_total{target=\"eyes/sharp\",outcome=\"described\"} 20",
         "majordomo_describe_tokens_total{target=\"eyes/sharp\",kind=\"input\"} 600",

@@ -3,7 +3,7 @@
 use majordomo::FinishReason;
 use majordomo_wire::Protocol;
 
-use crate::serve::stage::Stage;
+use crate::serve::test_gateway::TestGateway;
 
 /// One request per dialect, buffered and streamed.
 fn questions() -> [(Protocol, String, String, &'static str); 5] {
@@ -50,13 +50,13 @@ fn questions() -> [(Protocol, String, String, &'static str); 5] {
 
 #[tokio::test]
 async fn the_demo_serves_every_dialect_buffered() {
-    let stage = Stage::start("").await;
+    let gateway = TestGateway::start("").await;
     for (protocol, whole, _, path) in questions() {
-        let answer = stage.post(path, whole).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
-        assert_eq!(answer.header("x-majordomo-attempts"), Some("1"));
-        let read = protocol.codec().read_response(answer.body.clone(), 0);
+        let reply = gateway.post(path, whole).await;
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        assert_eq!(reply.header("x-majordomo-target"), Some("demo/text"));
+        assert_eq!(reply.header("x-majordomo-attempts"), Some("1"));
+        let read = protocol.codec().read_response(reply.body.clone(), 0);
         let response = read.unwrap_or_else(|error| panic!("{protocol:?}: {error}"));
         assert!(!response.text().is_empty(), "{protocol:?}");
         assert!(response.usage.output > 0, "{protocol:?}");
@@ -65,14 +65,14 @@ async fn the_demo_serves_every_dialect_buffered() {
 
 #[tokio::test]
 async fn the_demo_serves_every_dialect_streamed() {
-    let stage = Stage::start("").await;
+    let gateway = TestGateway::start("").await;
     for (protocol, _, streamed, path) in questions() {
         let path = path.replace(":generateContent", ":streamGenerateContent?alt=sse");
-        let answer = stage.post(&path, streamed).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
+        let reply = gateway.post(&path, streamed).await;
+        assert_eq!(reply.status, 200, "{}", reply.text());
         let mut reader = protocol.codec().stream_reader();
         let mut events = Vec::new();
-        reader.push(&answer.body, &mut events).unwrap();
+        reader.push(&reply.body, &mut events).unwrap();
         reader.finish(&mut events).unwrap();
         let finish = majordomo::Event::Finish(FinishReason::Stop);
         assert_eq!(events.last(), Some(&finish), "{protocol:?}");

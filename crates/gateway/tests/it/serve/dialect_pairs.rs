@@ -10,12 +10,12 @@ use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::{FailedResponse, Protocol, with_model};
 use serde_json::Value;
 
-use crate::serve::stage::{Answer, Stage};
+use crate::serve::test_gateway::{TestGateway, TestResponse};
 use crate::serve::wires;
 
 /// A gateway with one provider of each dialect.
 struct House {
-    stage: Stage,
+    gateway: TestGateway,
     upstreams: Vec<(Protocol, Upstream)>,
 }
 
@@ -29,8 +29,8 @@ impl House {
             config.push_str(&wires::provider(name, protocol, upstream.address()));
             upstreams.push((protocol, upstream));
         }
-        let stage = Stage::start(&config).await;
-        Self { stage, upstreams }
+        let gateway = TestGateway::start(&config).await;
+        Self { gateway, upstreams }
     }
 
     /// Calls each provider in each dialect and passes on the request sent, the request
@@ -39,9 +39,9 @@ impl House {
         for (upstream, server) in &self.upstreams {
             for (number, client) in Protocol::ALL.into_iter().enumerate() {
                 let model = format!("{}/m{number}", wires::name(*upstream));
-                let sent = wires::question(client, request, &model, stream);
+                let sent = wires::request_for(client, request, &model, stream);
                 let path = wires::path(client, &model, stream);
-                let answer = self.stage.post(&path, sent.clone()).await;
+                let reply = self.gateway.post(&path, sent.clone()).await;
                 let received = server.requests().last().map(|it| it.body.clone());
                 check(&Pair {
                     what: format!("{client:?} to {upstream:?}, stream: {stream}"),
@@ -50,7 +50,7 @@ impl House {
                     model,
                     sent,
                     received: received.unwrap_or_default(),
-                    answer,
+                    reply,
                 });
             }
         }
@@ -64,7 +64,7 @@ struct Pair {
     model: String,
     sent: Bytes,
     received: Bytes,
-    answer: Answer,
+    reply: TestResponse,
 }
 
 impl Pair {
@@ -95,11 +95,11 @@ impl Pair {
     /// The client decodes the provider's response; byte-identical in the same dialect.
     fn check_answer(&self, response: &Response, stream: bool) {
         let what = &self.what;
-        assert_eq!(self.answer.status, 200, "{what}: {}", self.answer.text());
-        let target = self.answer.header("x-majordomo-target");
+        assert_eq!(self.reply.status, 200, "{what}: {}", self.reply.text());
+        let target = self.reply.header("x-majordomo-target");
         assert_eq!(target, Some(&*self.model), "{what}");
         assert_eq!(
-            self.answer.header("x-majordomo-attempts"),
+            self.reply.header("x-majordomo-attempts"),
             Some("1"),
             "{what}"
         );
@@ -108,9 +108,9 @@ impl Pair {
                 true => wires::streamed(self.upstream, &response.to_events()),
                 false => wires::whole(self.upstream, response),
             };
-            assert_eq!(self.answer.body, expected, "{what}");
+            assert_eq!(self.reply.body, expected, "{what}");
         }
-        let understood = wires::understood(self.client, &self.answer.body, stream);
+        let understood = wires::understood(self.client, &self.reply.body, stream);
         let understood = understood.unwrap_or_else(|error| panic!("{what}: {error}"));
         assert_eq!(said(&understood), said(response), "{what}");
         assert_eq!(understood.finish, response.finish, "{what}");
@@ -281,7 +281,7 @@ async fn tool_call_argument_deltas_are_assembled() {
     let house = House::start(script).await;
     let request = Request::user("Will it rain?").tool(weather());
     let check = |pair: &Pair| {
-        let understood = wires::understood(pair.client, &pair.answer.body, true);
+        let understood = wires::understood(pair.client, &pair.reply.body, true);
         let understood = understood.unwrap_or_else(|error| panic!("{}: {error}", pair.what));
         let expected = [
             "Let me see.".to_owned(),
@@ -308,35 +308,35 @@ async fn a_same_dialect_stream_is_byte_identical_for_any_chunking() {
             let script = chunks.fold(script, |script, chunk| script.chunk(chunk));
             let upstream = Upstream::start([script.last_chunk()]).await;
             let config = wires::provider("up", protocol, upstream.address());
-            let stage = Stage::start(&config).await;
-            let sent = wires::question(protocol, &Request::user("hi"), "up/m0", true);
-            let answer = stage
+            let gateway = TestGateway::start(&config).await;
+            let sent = wires::request_for(protocol, &Request::user("hi"), "up/m0", true);
+            let reply = gateway
                 .post(&wires::path(protocol, "up/m0", true), sent)
                 .await;
-            assert_eq!(answer.body, body, "{protocol:?} in pieces of {size}");
-            assert!(!answer.cut, "{protocol:?}");
+            assert_eq!(reply.body, body, "{protocol:?} in pieces of {size}");
+            assert!(!reply.cut, "{protocol:?}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_provider_error_is_translated_to_the_clients_dialect() {
-    for (status, told) in [(400, 400), (500, 502)] {
+    for (status, shown) in [(400, 400), (500, 502)] {
         let script = |protocol: Protocol| {
             let error = Error::http(status, "no such colour");
             let body = protocol.codec().write_error(&error).body;
             let script = Script::new().read_request();
-            script.answer(status, "application/json", body).times(20)
+            script.respond(status, "application/json", body).times(20)
         };
         let house = House::start(script).await;
         let check = |pair: &Pair| {
-            let (what, answer) = (&pair.what, &pair.answer);
-            assert_eq!(answer.status, told, "{what}: {}", answer.text());
-            let header = |name: &str| answer.header(name);
+            let (what, reply) = (&pair.what, &pair.reply);
+            assert_eq!(reply.status, shown, "{what}: {}", reply.text());
+            let header = |name: &str| reply.header(name);
             let error = pair.client.codec().read_error(&FailedResponse {
-                status: told,
+                status: shown,
                 header: &header,
-                body: &answer.body,
+                body: &reply.body,
                 now: std::time::SystemTime::UNIX_EPOCH,
             });
             let text = error.message();

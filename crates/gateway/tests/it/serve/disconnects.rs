@@ -9,7 +9,7 @@ use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::serve::stage::Stage;
+use crate::serve::test_gateway::TestGateway;
 use crate::serve::wires;
 
 /// Nominally 250 ms; only a broken gateway reaches this.
@@ -64,11 +64,11 @@ fn script(protocol: Protocol, phase: Phase) -> (Script, usize) {
 async fn leaves(client: Protocol, provider: Protocol, phase: Phase, stream: bool) {
     let (script, sent) = script(provider, phase);
     let upstream = Upstream::start([script]).await;
-    let stage = Stage::start(&wires::provider("up", provider, upstream.address())).await;
-    let body = wires::question(client, &Request::user("Count."), "up/m0", stream);
+    let gateway = TestGateway::start(&wires::provider("up", provider, upstream.address())).await;
+    let body = wires::request_for(client, &Request::user("Count."), "up/m0", stream);
     let path = wires::path(client, "up/m0", stream);
-    let mut connection = stage.begin(&path, &body).await;
-    upstream.asked(1, SOON).await;
+    let mut connection = gateway.begin(&path, &body).await;
+    upstream.wait_for_requests(1, SOON).await;
     upstream.sent(0, sent, SOON).await;
     if phase == Phase::MidStream {
         let mut first = [0; 1];
@@ -117,24 +117,26 @@ async fn a_reset_http2_stream_closes_the_upstream() {
         let (script, sent) = script(Protocol::Chat, phase);
         let upstream = Upstream::start([script]).await;
         let provider = wires::provider("up", Protocol::Chat, upstream.address());
-        let stage = Stage::start(&provider).await;
-        let socket = tokio::net::TcpStream::connect(stage.address).await.unwrap();
+        let gateway = TestGateway::start(&provider).await;
+        let socket = tokio::net::TcpStream::connect(gateway.address)
+            .await
+            .unwrap();
         let handshake =
             hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(socket));
         let (mut sender, connection) = handshake.await.unwrap();
         let driver = tokio::spawn(connection);
-        let body = wires::question(Protocol::Chat, &Request::user("Count."), "up/m0", true);
+        let body = wires::request_for(Protocol::Chat, &Request::user("Count."), "up/m0", true);
         let request = http::Request::post("http://localhost/v1/chat/completions");
         let request = request.body(Full::new(body)).unwrap();
-        let asked = tokio::spawn(sender.send_request(request));
-        upstream.asked(1, SOON).await;
+        let received = tokio::spawn(sender.send_request(request));
+        upstream.wait_for_requests(1, SOON).await;
         upstream.sent(0, sent, SOON).await;
         if phase == Phase::MidStream {
-            let answer = asked.await.unwrap().unwrap();
-            assert_eq!(answer.status(), 200);
-            drop(answer);
+            let reply = received.await.unwrap().unwrap();
+            assert_eq!(reply.status(), 200);
+            drop(reply);
         } else {
-            asked.abort();
+            received.abort();
         }
         upstream.closed(0, SOON).await;
         // Only the stream is reset: the connection serves others.
@@ -184,10 +186,10 @@ async fn a_connection_attempt_is_abandoned_on_disconnect() {
                 let counted = tokio::time::timeout(SOON, counted).await;
                 assert!(counted.is_ok(), "{} instead of {wanted}", being_opened());
             };
-            let stage = Stage::start(&wires::provider("up", client, hole.address())).await;
-            let body = wires::question(client, &Request::user("Count."), "up/m0", stream);
+            let gateway = TestGateway::start(&wires::provider("up", client, hole.address())).await;
+            let body = wires::request_for(client, &Request::user("Count."), "up/m0", stream);
             let path = wires::path(client, "up/m0", stream);
-            let connection = stage.begin(&path, &body).await;
+            let connection = gateway.begin(&path, &body).await;
             count(1).await;
             drop(connection);
             count(0).await;
@@ -205,13 +207,14 @@ async fn a_disconnect_while_waiting_for_a_permit_calls_no_upstream() {
     let upstream = Upstream::start(scripts).await;
     let provider = wires::provider("up", Protocol::Chat, upstream.address());
     let route = "[[routes]]\nmodel = \"one\"\nservices = [ { spec = \"up/m0\", capacity = 1 } ]\n";
-    let stage = Stage::start(&format!("{provider}{route}")).await;
+    let gateway = TestGateway::start(&format!("{provider}{route}")).await;
     let path = wires::path(Protocol::Chat, "one", false);
-    let ask = |text: &str| wires::question(Protocol::Chat, &Request::user(text), "one", false);
+    let send_request =
+        |text: &str| wires::request_for(Protocol::Chat, &Request::user(text), "one", false);
 
-    let seated = stage.begin(&path, &ask("first")).await;
-    upstream.asked(1, SOON).await;
-    let mut waiting = stage.begin(&path, &ask("second")).await;
+    let seated = gateway.begin(&path, &send_request("first")).await;
+    upstream.wait_for_requests(1, SOON).await;
+    let mut waiting = gateway.begin(&path, &send_request("second")).await;
     waiting.shutdown().await.expect("a client may leave");
     // The gateway has noticed the disconnect once it closes.
     let mut rest = Vec::new();
@@ -220,7 +223,7 @@ async fn a_disconnect_while_waiting_for_a_permit_calls_no_upstream() {
     drop(seated);
     upstream.closed(0, SOON).await;
 
-    let answer = stage.post(&path, ask("third")).await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
+    let reply = gateway.post(&path, send_request("third")).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
     assert_eq!(upstream.requests().len(), 2, "the first and the third");
 }

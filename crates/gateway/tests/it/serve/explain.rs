@@ -8,20 +8,22 @@ use majordomo_wire::Protocol;
 use serde_json::{Value, json};
 
 use crate::serve::routes::{CONFIG, body, with_image};
-use crate::serve::stage::Stage;
+use crate::serve::test_gateway::TestGateway;
 use crate::serve::wires::path;
 
 /// Timeout that only a broken gateway reaches.
 const SOON: Duration = Duration::from_secs(20);
 
-async fn explained(stage: &Stage, query: &str, body: &[u8]) -> Value {
-    let answer = stage.look(&format!("/api/explain{query}"), &[], body).await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    answer.json()
+async fn explained(gateway: &TestGateway, query: &str, body: &[u8]) -> Value {
+    let response = gateway
+        .send_to_operator(&format!("/api/explain{query}"), &[], body)
+        .await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    response.json()
 }
 
 /// A configuration over one upstream that must never be called.
-async fn untouched() -> (Upstream, Stage) {
+async fn untouched() -> (Upstream, TestGateway) {
     let upstream = Upstream::start([Script::new()]).await;
     let address = upstream.address();
     let config = format!(
@@ -75,23 +77,23 @@ when = [ {{ position = "proxy_vision", op = "enabled" }} ]
 services = [ {{ spec = "up/eyes" }} ]
 "#
     );
-    (upstream, Stage::start(&config).await)
+    (upstream, TestGateway::start(&config).await)
 }
 
 #[tokio::test]
 async fn explain_calls_no_target_and_reports_every_decision() {
-    let (upstream, stage) = untouched().await;
+    let (upstream, gateway) = untouched().await;
     let chat = body(Protocol::Chat, &with_image(), "coder");
-    let told = explained(&stage, "", &chat).await;
-    assert_eq!(told["dialect"], "openai-chat");
-    assert_eq!(told["dialect_from"], "guess");
+    let reported = explained(&gateway, "", &chat).await;
+    assert_eq!(reported["dialect"], "openai-chat");
+    assert_eq!(reported["dialect_from"], "guess");
     assert_eq!(
-        (&told["model"], &told["route"]),
+        (&reported["model"], &reported["route"]),
         (&json!("coder"), &json!("coder"))
     );
-    assert_eq!(told["images"], 1);
+    assert_eq!(reported["images"], 1);
 
-    let rules = told["rules"].as_array().expect("rules");
+    let rules = reported["rules"].as_array().expect("rules");
     let verdicts: Vec<_> = rules
         .iter()
         .map(|rule| (&rule["name"], &rule["matched"]))
@@ -111,14 +113,14 @@ async fn explain_calls_no_target_and_reports_every_decision() {
     );
 
     assert_eq!(
-        told["processors"],
+        reported["processors"],
         json!([{
             "position": "proxy_vision", "op": "enabled",
             "services": ["up/eyes"], "changes": ["image:1 described"],
         }])
     );
     assert_eq!(
-        told["candidates"],
+        reported["candidates"],
         json!([
             {"service": "up/blind", "targets": ["up/blind"]},
             {"service": "up/described", "targets": ["up/described"]},
@@ -126,27 +128,30 @@ async fn explain_calls_no_target_and_reports_every_decision() {
         "the describers are never the destination"
     );
     assert_eq!(
-        told["left_out"],
+        reported["left_out"],
         json!([{"service": "up/off", "why": "inactive"}])
     );
     assert_eq!(
-        told["pick"],
+        reported["pick"],
         json!({"service": "up/blind", "because": "tactic", "tactic": "round_robin"})
     );
     // Round robin does not advance: the next dry run picks the same.
-    assert_eq!(explained(&stage, "", &chat).await["pick"], told["pick"]);
+    assert_eq!(
+        explained(&gateway, "", &chat).await["pick"],
+        reported["pick"]
+    );
     assert!(upstream.connections().is_empty());
 }
 
 #[tokio::test]
 async fn each_target_reports_how_it_would_receive_the_request() {
-    let (upstream, stage) = untouched().await;
+    let (upstream, gateway) = untouched().await;
     let mut request = Request::user("what is it?").part(Part::image("image/png", picture(64, 64)));
     request.edit().seed = Some(7);
     let spec = "up/blind,up/described,up/small,up/any,cloud/any,openai/any";
-    let told = explained(&stage, "", &body(Protocol::Chat, &request, spec)).await;
+    let reported = explained(&gateway, "", &body(Protocol::Chat, &request, spec)).await;
     assert_eq!(
-        told["targets"],
+        reported["targets"],
         json!([
             {
                 "target": "up/blind", "dialect": "openai-chat", "changes": [],
@@ -179,10 +184,10 @@ fn picture(width: u32, height: u32) -> Vec<u8> {
 
 #[tokio::test]
 async fn headers_and_keys_are_evaluated_as_the_clients() {
-    let (upstream, stage) = untouched().await;
+    let (upstream, gateway) = untouched().await;
     let plain = body(Protocol::Chat, &Request::user("hi"), "coder");
-    let blue = stage
-        .look("/api/explain", &[("x-team", "blue")], &plain)
+    let blue = gateway
+        .send_to_operator("/api/explain", &[("x-team", "blue")], &plain)
         .await
         .json();
     assert_eq!(blue["pick"]["service"], "cloud/blue");
@@ -192,7 +197,7 @@ async fn headers_and_keys_are_evaluated_as_the_clients() {
         "the route's own come after"
     );
 
-    let intern = explained(&stage, "?as=intern-1", &plain).await;
+    let intern = explained(&gateway, "?as=intern-1", &plain).await;
     assert_eq!(intern["key"], "intern-1");
     assert_eq!(intern["pick"]["service"], "up/small");
     let not = &intern["rules"][1]["conditions"][1];
@@ -204,32 +209,38 @@ async fn headers_and_keys_are_evaluated_as_the_clients() {
     // The same in the envelope of recorded requests.
     let body: Value = serde_json::from_slice(&plain).expect("JSON");
     let envelope = json!({"key": "intern-1", "headers": [["x-team", "blue"]], "body": body});
-    let told = explained(&stage, "", envelope.to_string().as_bytes()).await;
+    let reported = explained(&gateway, "", envelope.to_string().as_bytes()).await;
     assert_eq!(
-        (&told["key"], &told["pick"]["service"]),
+        (&reported["key"], &reported["pick"]["service"]),
         (&json!("intern-1"), &json!("cloud/blue"))
     );
 
-    for (query, status, said) in [
+    for (query, status, output) in [
         ("?as=intern", 400, "did you mean `intern-1`?"),
         ("?route=codr", 404, "did you mean `coder`?"),
         ("?dialect=messges", 400, "did you mean `messages`?"),
         ("?path=/v1/models", 400, "is not an endpoint"),
     ] {
-        let answer = stage
-            .look(&format!("/api/explain{query}"), &[], &plain)
+        let response = gateway
+            .send_to_operator(&format!("/api/explain{query}"), &[], &plain)
             .await;
-        assert_eq!(answer.status, status, "{query}: {}", answer.text());
-        assert!(answer.text().contains(said), "{query}: {}", answer.text());
+        assert_eq!(response.status, status, "{query}: {}", response.text());
+        assert!(
+            response.text().contains(output),
+            "{query}: {}",
+            response.text()
+        );
     }
-    let unreadable = stage
-        .look("/api/explain", &[], br#"{"model":"coder","messages":3}"#)
+    let unreadable = gateway
+        .send_to_operator("/api/explain", &[], br#"{"model":"coder","messages":3}"#)
         .await;
     assert_eq!(unreadable.status, 400);
     let hint = "specify another with `path` or `dialect`";
     assert!(unreadable.text().contains(hint), "{}", unreadable.text());
     let other = body_of("thinking");
-    let refused = stage.look("/api/explain?as=intern-1", &[], &other).await;
+    let refused = gateway
+        .send_to_operator("/api/explain?as=intern-1", &[], &other)
+        .await;
     assert_eq!(refused.status, 403, "{}", refused.text());
     assert!(upstream.connections().is_empty());
 }
@@ -240,19 +251,21 @@ fn body_of(model: &str) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_route_can_be_chosen_explicitly() {
-    let (_upstream, stage) = untouched().await;
-    let told = explained(&stage, "?route=coder", &body_of("up/small")).await;
+    let (_upstream, gateway) = untouched().await;
+    let reported = explained(&gateway, "?route=coder", &body_of("up/small")).await;
     assert_eq!(
-        (&told["route"], &told["model"]),
+        (&reported["route"], &reported["model"]),
         (&json!("coder"), &json!("up/small"))
     );
-    let told = explained(&stage, "", &body_of("up/small")).await;
+    let reported = explained(&gateway, "", &body_of("up/small")).await;
     assert_eq!(
-        (&told["route"], &told["pick"]),
+        (&reported["route"], &reported["pick"]),
         (&Value::Null, &Value::Null)
     );
-    assert_eq!(told["targets"][0]["target"], "up/small");
-    let unknown = stage.look("/api/explain", &[], &body_of("gpt-9")).await;
+    assert_eq!(reported["targets"][0]["target"], "up/small");
+    let unknown = gateway
+        .send_to_operator("/api/explain", &[], &body_of("gpt-9"))
+        .await;
     assert_eq!(unknown.status, 404);
     assert!(
         unknown.text().contains("does not query providers"),
@@ -263,7 +276,7 @@ async fn a_route_can_be_chosen_explicitly() {
 
 #[tokio::test]
 async fn every_dialect_is_detected_by_path_name_and_shape() {
-    let stage = Stage::start(CONFIG).await;
+    let gateway = TestGateway::start(CONFIG).await;
     for protocol in Protocol::ALL {
         let request = with_image().system("You are terse.");
         let sent = body(protocol, &request, "blind");
@@ -275,23 +288,23 @@ async fn every_dialect_is_detected_by_path_name_and_shape() {
             (format!("?{route}&dialect={dialect}"), "name"),
             (format!("?{route}"), "guess"),
         ] {
-            let told = explained(&stage, &query, &sent).await;
-            assert_eq!(told["dialect"], dialect.as_str(), "{query}");
-            assert_eq!(told["dialect_from"], from);
-            assert_eq!(told["processors"][0]["changes"][0], "image:1 described");
+            let reported = explained(&gateway, &query, &sent).await;
+            assert_eq!(reported["dialect"], dialect.as_str(), "{query}");
+            assert_eq!(reported["dialect_from"], from);
+            assert_eq!(reported["processors"][0]["changes"][0], "image:1 described");
         }
     }
     let generate = json!({"model": "blind", "prompt": "hi"}).to_string();
-    let told = explained(&stage, "", generate.as_bytes()).await;
-    assert_eq!(told["dialect"], "ollama-chat");
-    let answer = stage
-        .look("/api/explain", &[], b"{\"model\":\"blind\"}")
+    let reported = explained(&gateway, "", generate.as_bytes()).await;
+    assert_eq!(reported["dialect"], "ollama-chat");
+    let response = gateway
+        .send_to_operator("/api/explain", &[], b"{\"model\":\"blind\"}")
         .await;
-    assert_eq!(answer.status, 400);
+    assert_eq!(response.status, 400);
     assert!(
-        answer.text().contains("specify its `path`"),
+        response.text().contains("specify its `path`"),
         "{}",
-        answer.text()
+        response.text()
     );
 }
 
@@ -302,7 +315,7 @@ async fn recorded_requests_are_detected_as_their_own_dialect() {
     let Some(folder) = majordomo_testkit::data("MAJORDOMO_CLIENT_REQUESTS") else {
         return;
     };
-    let stage = Stage::start(CONFIG).await;
+    let gateway = TestGateway::start(CONFIG).await;
     let mut seen = 0;
     for file in files(&folder) {
         let text = std::fs::read(&file).expect("a readable file");
@@ -322,16 +335,16 @@ async fn recorded_requests_are_detected_as_their_own_dialect() {
             continue;
         }
         capture["route"] = json!("blind");
-        let named = stage
-            .look("/api/explain", &[], capture.to_string().as_bytes())
+        let named = gateway
+            .send_to_operator("/api/explain", &[], capture.to_string().as_bytes())
             .await;
         if named.status != 200 {
             // Skip deliberately invalid recordings.
             continue;
         }
         capture.as_object_mut().expect("an object").remove("path");
-        let guessed = stage
-            .look("/api/explain", &[], capture.to_string().as_bytes())
+        let guessed = gateway
+            .send_to_operator("/api/explain", &[], capture.to_string().as_bytes())
             .await;
         assert_eq!(
             guessed.status,
@@ -350,9 +363,9 @@ async fn recorded_requests_are_detected_as_their_own_dialect() {
 
 #[tokio::test]
 async fn explain_accepts_only_same_origin_json() {
-    let stage = Stage::start(CONFIG).await;
+    let gateway = TestGateway::start(CONFIG).await;
     let body = body_of("blind");
-    let own = format!("http://{}", stage.operator);
+    let own = format!("http://{}", gateway.operator);
     for (headers, status) in [
         (&[("origin", "https://evil.example")][..], 403),
         (&[("origin", "null")], 403),
@@ -365,18 +378,32 @@ async fn explain_accepts_only_same_origin_json() {
         (&[("origin", &*own), ("sec-fetch-site", "same-origin")], 200),
         (&[], 200),
     ] {
-        let answer = stage.look("/api/explain", headers, &body).await;
-        assert_eq!(answer.status, status, "{headers:?}");
+        let response = gateway
+            .send_to_operator("/api/explain", headers, &body)
+            .await;
+        assert_eq!(response.status, status, "{headers:?}");
     }
-    assert_eq!(stage.look("/api/explain", &[], b"").await.status, 405);
-    assert_eq!(stage.look("/api/requests", &[], &body).await.status, 405);
+    assert_eq!(
+        gateway
+            .send_to_operator("/api/explain", &[], b"")
+            .await
+            .status,
+        405
+    );
+    assert_eq!(
+        gateway
+            .send_to_operator("/api/requests", &[], &body)
+            .await
+            .status,
+        405
+    );
 }
 
 #[tokio::test]
 async fn image_urls_that_would_be_refused_are_refused_by_explain() {
     let config = "[fetch]\nenabled = true\n[providers.eyes]\nkind = \"ollama\"\n\
                   base_url = \"http://127.0.0.1:9\"\n[providers.eyes.models.m]\nimages = { max = 4 }\n";
-    let stage = Stage::start(config).await;
+    let gateway = TestGateway::start(config).await;
     for (url, expected) in [
         ("http://203.0.114.1/x.png", "fetched"),
         ("http://example.com/x.png", "fetched"),
@@ -389,8 +416,8 @@ async fn image_urls_that_would_be_refused_are_refused_by_explain() {
         let body = json!({"model": "eyes/m", "messages": [{"role": "user", "content": [
             {"type": "image_url", "image_url": {"url": url}}
         ]}]});
-        let told = explained(&stage, "", body.to_string().as_bytes()).await;
-        let target = &told["targets"][0];
+        let reported = explained(&gateway, "", body.to_string().as_bytes()).await;
+        let target = &reported["targets"][0];
         let (changes, refused) = (
             target["changes"].to_string(),
             target["passed_over"].as_str(),
@@ -398,11 +425,11 @@ async fn image_urls_that_would_be_refused_are_refused_by_explain() {
         assert_eq!(
             changes.contains("fetched"),
             refused.is_none(),
-            "{url}: {told}"
+            "{url}: {reported}"
         );
         assert!(
             refused.unwrap_or(&changes).contains(expected),
-            "{url}: {told}"
+            "{url}: {reported}"
         );
     }
 }
@@ -416,26 +443,28 @@ async fn explain_bodies_count_against_the_byte_budget() {
          [providers.demo]\n",
         upstream.address()
     );
-    let stage = Stage::start(&config).await;
+    let gateway = TestGateway::start(&config).await;
     let body = |model: &str, length: usize| {
         let text = "x".repeat(length);
         let body = json!({"model": model, "messages": [{"role": "user", "content": text}]});
         body.to_string()
     };
     let large = body("demo/text", 700 << 10);
-    explained(&stage, "", large.as_bytes()).await;
-    let served = stage
+    explained(&gateway, "", large.as_bytes()).await;
+    let served = gateway
         .begin("/v1/chat/completions", body("up/m", 700 << 10).as_bytes())
         .await;
     upstream.posted(1, SOON).await;
-    let full = stage.look("/api/explain", &[], large.as_bytes()).await;
+    let full = gateway
+        .send_to_operator("/api/explain", &[], large.as_bytes())
+        .await;
     assert_eq!(full.status, 503, "{}", full.text());
     assert_eq!(full.header("retry-after"), Some("1"));
     // Small ones still fit.
-    explained(&stage, "", body("demo/text", 10).as_bytes()).await;
+    explained(&gateway, "", body("demo/text", 10).as_bytes()).await;
     drop(served);
-    while stage
-        .look("/api/explain", &[], large.as_bytes())
+    while gateway
+        .send_to_operator("/api/explain", &[], large.as_bytes())
         .await
         .status
         != 200

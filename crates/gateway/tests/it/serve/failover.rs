@@ -5,7 +5,7 @@ use majordomo::{Error, ErrorKind, Event, FinishReason, Part, Request, Response, 
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::{Protocol, with_model};
 
-use crate::serve::stage::{Answer, Stage};
+use crate::serve::test_gateway::{TestGateway, TestResponse};
 use crate::serve::wires;
 
 const WORDS: [&str; 6] = ["One, ", "two, ", "three, ", "four, ", "five, ", "six."];
@@ -51,9 +51,13 @@ fn after(protocol: Protocol) -> Protocol {
     Protocol::ALL[(at.expect("one of all") + 1) % Protocol::ALL.len()]
 }
 
-pub(crate) async fn ask(stage: &Stage, client: Protocol, model: &str) -> Answer {
-    let body = wires::question(client, &Request::user("Count."), model, true);
-    stage.post(&wires::path(client, model, true), body).await
+pub(crate) async fn send_request(
+    gateway: &TestGateway,
+    client: Protocol,
+    model: &str,
+) -> TestResponse {
+    let body = wires::request_for(client, &Request::user("Count."), model, true);
+    gateway.post(&wires::path(client, model, true), body).await
 }
 
 /// The event that ends a complete response; errors may mention its bare name.
@@ -69,22 +73,26 @@ fn terminator(protocol: Protocol) -> &'static str {
 
 /// Checks that the response is complete, or is a prefix of the text followed by the
 /// dialect's error; returns whether it is complete.
-pub(crate) fn check(client: Protocol, answer: &Answer, what: &str) -> bool {
-    let said = answer.text();
-    assert_eq!(answer.status, 200, "{what}: {said}");
-    match wires::understood(client, &answer.body, true) {
+pub(crate) fn check(client: Protocol, reply: &TestResponse, what: &str) -> bool {
+    let output = reply.text();
+    assert_eq!(reply.status, 200, "{what}: {output}");
+    match wires::understood(client, &reply.body, true) {
         Ok(response) => {
             assert_eq!(response.text(), text(), "{what}");
-            assert!(!answer.cut, "{what}");
+            assert!(!reply.cut, "{what}");
             true
         }
         Err(error) => {
             // An error event, not merely the end of the stream.
-            assert_eq!(error.kind(), ErrorKind::Provider, "{what}: {error}\n{said}");
+            assert_eq!(
+                error.kind(),
+                ErrorKind::Provider,
+                "{what}: {error}\n{output}"
+            );
             let partial = error.partial().map(Response::text).unwrap_or_default();
             assert!(text().starts_with(&partial), "{what}: {partial}");
-            assert!(!said.contains(terminator(client)), "{what}: {said}");
-            assert!(answer.cut, "{what}: {said}");
+            assert!(!output.contains(terminator(client)), "{what}: {output}");
+            assert!(reply.cut, "{what}: {output}");
             false
         }
     }
@@ -113,7 +121,7 @@ async fn a_large_image_is_resent_to_the_next_target() {
     let overloaded = |protocol: Protocol| {
         let body = protocol.codec().write_error(&Error::http(503, "busy")).body;
         let script = Script::new().read_request();
-        script.answer(503, "application/json", body).times(20)
+        script.respond(503, "application/json", body).times(20)
     };
     let response = Response::new(vec![Part::text("Noise.")]);
     for client in Protocol::ALL {
@@ -124,16 +132,16 @@ async fn a_large_image_is_resent_to_the_next_target() {
             config.push_str(&wires::provider("serving", second, serving.address()));
             // No limit is declared, so that nothing is downscaled.
             let config = config.replace("images = true", "images = { max_bytes = \"9MB\" }");
-            let stage = Stage::start(&config).await;
+            let gateway = TestGateway::start(&config).await;
             let model = "busy/m0,serving/m1";
-            let sent = wires::question(client, &request, model, false);
-            let answer = stage
+            let sent = wires::request_for(client, &request, model, false);
+            let reply = gateway
                 .post(&wires::path(client, model, false), sent.clone())
                 .await;
-            let what = format!("{client:?} to {second:?}: {}", answer.text());
-            assert_eq!(answer.status, 200, "{what}");
-            assert_eq!(answer.header("x-majordomo-target"), Some("serving/m1"));
-            assert_eq!(answer.header("x-majordomo-attempts"), Some("3"), "{what}");
+            let what = format!("{client:?} to {second:?}: {}", reply.text());
+            assert_eq!(reply.status, 200, "{what}");
+            assert_eq!(reply.header("x-majordomo-target"), Some("serving/m1"));
+            assert_eq!(reply.header("x-majordomo-attempts"), Some("3"), "{what}");
             let received = serving.requests()[0].body.clone();
             if client == second && client != Protocol::Gemini {
                 assert!(received == with_model(&sent, "m1"), "{what}");
@@ -156,7 +164,7 @@ async fn a_stream_that_fails_before_its_content_is_served_by_the_next_target() {
         let whole = wires::streamed(protocol, &events());
         let whole = Script::new()
             .read_request()
-            .answer(200, wires::stream_type(protocol), whole)
+            .respond(200, wires::stream_type(protocol), whole)
             .times(20);
         for (role, script) in [("dying", dying), ("serving", whole)] {
             let upstream = Upstream::start([script]).await;
@@ -165,7 +173,7 @@ async fn a_stream_that_fails_before_its_content_is_served_by_the_next_target() {
             upstreams.push(upstream);
         }
     }
-    let stage = Stage::start(&config).await;
+    let gateway = TestGateway::start(&config).await;
     for (number, client) in Protocol::ALL.into_iter().enumerate() {
         for (other, second) in [client, after(client)].into_iter().enumerate() {
             for first in [client, after(client)] {
@@ -173,18 +181,14 @@ async fn a_stream_that_fails_before_its_content_is_served_by_the_next_target() {
                 let fresh = 2 * number + other;
                 let target = format!("serving-{second}/m{fresh}");
                 let model = format!("dying-{first}/m{fresh},{target}");
-                let answer = ask(&stage, client, &model).await;
+                let reply = send_request(&gateway, client, &model).await;
                 let what = format!("{client:?} asks {model}");
-                assert!(check(client, &answer, &what), "{what}: {}", answer.text());
-                assert_eq!(
-                    answer.header("x-majordomo-target"),
-                    Some(&*target),
-                    "{what}"
-                );
-                let attempts = answer.header("x-majordomo-attempts");
+                assert!(check(client, &reply, &what), "{what}: {}", reply.text());
+                assert_eq!(reply.header("x-majordomo-target"), Some(&*target), "{what}");
+                let attempts = reply.header("x-majordomo-attempts");
                 assert_ne!(attempts, Some("1"), "{what}");
                 if wires::name(client) == second {
-                    assert_eq!(answer.body, wires::streamed(client, &events()), "{what}");
+                    assert_eq!(reply.body, wires::streamed(client, &events()), "{what}");
                 }
             }
         }
@@ -211,19 +215,15 @@ async fn a_stream_that_fails_after_its_first_token_ends_with_the_dialects_error(
         ));
         upstreams.push(upstream);
     }
-    let stage = Stage::start(&config).await;
+    let gateway = TestGateway::start(&config).await;
     for (number, client) in Protocol::ALL.into_iter().enumerate() {
         for upstream in Protocol::ALL {
             let target = format!("{}/m{number}", wires::name(upstream));
-            let answer = ask(&stage, client, &format!("{target},next/m0")).await;
+            let reply = send_request(&gateway, client, &format!("{target},next/m0")).await;
             let what = format!("{client:?} asks {target}");
-            assert!(!check(client, &answer, &what), "{what}");
-            assert_eq!(
-                answer.header("x-majordomo-target"),
-                Some(&*target),
-                "{what}"
-            );
-            let error = wires::understood(client, &answer.body, true).unwrap_err();
+            assert!(!check(client, &reply, &what), "{what}");
+            assert_eq!(reply.header("x-majordomo-target"), Some(&*target), "{what}");
+            let error = wires::understood(client, &reply.body, true).unwrap_err();
             assert!(error.message().contains(&target), "{what}: {error}");
             let partial = error.partial().map(Response::text);
             assert_eq!(partial.as_deref(), Some("One, two, "), "{what}");
@@ -238,7 +238,7 @@ async fn an_error_event_fails_over_before_content_and_is_forwarded_after() {
     let stream = |protocol, body: Bytes| {
         let script = Script::new().read_request();
         script
-            .answer(200, wires::stream_type(protocol), body)
+            .respond(200, wires::stream_type(protocol), body)
             .times(20)
     };
     let mut config = "[chain]\nretries = 0\n".to_owned();
@@ -262,21 +262,21 @@ async fn an_error_event_fails_over_before_content_and_is_forwarded_after() {
             upstreams.push(upstream);
         }
     }
-    let stage = Stage::start(&config).await;
+    let gateway = TestGateway::start(&config).await;
     for (number, client) in Protocol::ALL.into_iter().enumerate() {
         for upstream in Protocol::ALL {
             let name = wires::name(upstream);
             let model = format!("early-{name}/m{number},serving-{name}/m{number}");
-            let answer = ask(&stage, client, &model).await;
+            let reply = send_request(&gateway, client, &model).await;
             let what = format!("{client:?} asks {model}");
-            assert!(check(client, &answer, &what), "{what}: {}", answer.text());
-            assert_eq!(answer.header("x-majordomo-attempts"), Some("2"), "{what}");
+            assert!(check(client, &reply, &what), "{what}: {}", reply.text());
+            assert_eq!(reply.header("x-majordomo-attempts"), Some("2"), "{what}");
 
             let model = format!("late-{name}/m{number},serving-{name}/m{number}");
-            let answer = ask(&stage, client, &model).await;
+            let reply = send_request(&gateway, client, &model).await;
             let what = format!("{client:?} asks {model}");
-            assert!(!check(client, &answer, &what), "{what}: {}", answer.text());
-            assert!(answer.text().contains("overloaded"), "{what}");
+            assert!(!check(client, &reply, &what), "{what}: {}", reply.text());
+            assert!(reply.text().contains("overloaded"), "{what}");
         }
     }
 }
@@ -292,7 +292,7 @@ async fn an_empty_response_fails_over_to_the_next_target() {
         let script = |body: Bytes| {
             let script = Script::new().read_request();
             script
-                .answer(200, wires::stream_type(client), body)
+                .respond(200, wires::stream_type(client), body)
                 .times(9)
         };
         let empty = Upstream::start([script(wires::streamed(client, &silent))]).await;
@@ -301,12 +301,12 @@ async fn an_empty_response_fails_over_to_the_next_target() {
             wires::provider("empty", client, empty.address()),
             wires::provider("serving", client, serving.address()),
         ];
-        let stage = Stage::start(&config.concat()).await;
-        let answer = ask(&stage, client, "empty/m0,serving/m0").await;
-        let what = format!("{client:?}: {}", answer.text());
-        assert!(check(client, &answer, &what), "{what}");
+        let gateway = TestGateway::start(&config.concat()).await;
+        let reply = send_request(&gateway, client, "empty/m0,serving/m0").await;
+        let what = format!("{client:?}: {}", reply.text());
+        assert!(check(client, &reply, &what), "{what}");
         assert_eq!(
-            answer.header("x-majordomo-target"),
+            reply.header("x-majordomo-target"),
             Some("serving/m0"),
             "{what}"
         );

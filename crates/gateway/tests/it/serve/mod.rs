@@ -15,7 +15,7 @@ mod records;
 mod reload;
 mod responses;
 mod routes;
-mod stage;
+mod test_gateway;
 mod traces;
 mod truncation;
 mod unprocessed;

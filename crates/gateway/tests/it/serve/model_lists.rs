@@ -3,7 +3,7 @@
 use majordomo_wire::Protocol;
 use serde_json::Value;
 
-use crate::serve::stage::{Answer, Headers, Stage};
+use crate::serve::test_gateway::{Headers, TestGateway, TestResponse};
 
 const CONFIG: &str = r#"
 [aliases]
@@ -13,14 +13,14 @@ model = "coder"
 services = [ { spec = "demo/text" } ]
 "#;
 
-fn json(answer: &Answer) -> Value {
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    serde_json::from_slice(&answer.body).expect("JSON")
+fn json(response: &TestResponse) -> Value {
+    assert_eq!(response.status, 200, "{}", response.text());
+    serde_json::from_slice(&response.body).expect("JSON")
 }
 
 #[tokio::test]
 async fn models_are_listed_in_each_dialects_format() {
-    let stage = Stage::start(CONFIG).await;
+    let gateway = TestGateway::start(CONFIG).await;
     let anthropic = ("anthropic-version", "2023-06-01");
     let google = ("x-goog-api-key", "canary");
     let rows: [(&str, Headers<'_>, Protocol); 8] = [
@@ -34,8 +34,8 @@ async fn models_are_listed_in_each_dialects_format() {
         ("/ollama/api/tags", &[], Protocol::Ollama),
     ];
     for (path, headers, dialect) in rows {
-        let answer = stage.ask(path, headers, "").await;
-        let value = json(&answer);
+        let response = gateway.request(path, headers, "").await;
+        let value = json(&response);
         let first = match dialect {
             Protocol::Chat | Protocol::Responses => {
                 assert_eq!(value["object"], "list", "{path}");
@@ -54,7 +54,7 @@ async fn models_are_listed_in_each_dialects_format() {
             _ => "coder",
         };
         assert_eq!(first, expected, "{path}: {value}");
-        let models = dialect.codec().read_models(&answer.body).unwrap();
+        let models = dialect.codec().read_models(&response.body).unwrap();
         let ids: Vec<&str> = models.iter().map(|model| model.id.as_str()).collect();
         for id in ["coder", "thinking", "demo/text", "demo/vision"] {
             let times = ids.iter().filter(|it| **it == id).count();
@@ -65,7 +65,7 @@ async fn models_are_listed_in_each_dialects_format() {
 
 #[tokio::test]
 async fn a_model_is_described_under_any_of_its_names() {
-    let stage = Stage::start(CONFIG).await;
+    let gateway = TestGateway::start(CONFIG).await;
     let anthropic: Headers<'_> = &[("anthropic-version", "2023-06-01")];
     for id in [
         "coder",
@@ -75,39 +75,41 @@ async fn a_model_is_described_under_any_of_its_names() {
         "demo/text,thinking",
     ] {
         let plain = id.replace("%2F", "/");
-        let openai = stage.ask(&format!("/v1/models/{id}"), &[], "").await;
+        let openai = gateway.request(&format!("/v1/models/{id}"), &[], "").await;
         let openai = json(&openai);
         assert_eq!(
             (&openai["id"], &openai["object"]),
             (&plain.as_str().into(), &"model".into())
         );
-        let messages = stage.ask(&format!("/v1/models/{id}"), anthropic, "").await;
+        let messages = gateway
+            .request(&format!("/v1/models/{id}"), anthropic, "")
+            .await;
         let messages = json(&messages);
         assert_eq!(
             (&messages["id"], &messages["type"]),
             (&plain.as_str().into(), &"model".into())
         );
-        let gemini = json(&stage.get(&format!("/v1beta/models/{id}")).await);
+        let gemini = json(&gateway.get(&format!("/v1beta/models/{id}")).await);
         assert_eq!(gemini["name"], format!("models/{plain}"));
         let show = format!(r#"{{"model":"{plain}"}}"#);
-        let show = json(&stage.post("/api/show", show).await);
+        let show = json(&gateway.post("/api/show", show).await);
         let able = show["capabilities"].as_array().expect("a list");
         let sees = able.contains(&"vision".into());
         assert_eq!(sees, plain == "thinking", "{plain}: {show}");
         assert!(able.contains(&"tools".into()), "{plain}: {show}");
     }
     for path in ["/v1/models/nobody", "/v1beta/models/nobody"] {
-        assert_eq!(stage.get(path).await.status, 404, "{path}");
+        assert_eq!(gateway.get(path).await.status, 404, "{path}");
     }
-    let unknown = stage.post("/api/show", r#"{"model":"nobody"}"#).await;
+    let unknown = gateway.post("/api/show", r#"{"model":"nobody"}"#).await;
     assert_eq!(unknown.status, 404, "{}", unknown.text());
-    let version = json(&stage.get("/api/version").await);
+    let version = json(&gateway.get("/api/version").await);
     assert!(version["version"].is_string(), "{version}");
 }
 
 #[tokio::test]
 async fn every_base_path_serves_its_own_dialect() {
-    let stage = Stage::start("").await;
+    let gateway = TestGateway::start("").await;
     let chat =
         r#"{"model":"demo/text","stream":false,"messages":[{"role":"user","content":"hi"}]}"#;
     let messages =
@@ -136,7 +138,7 @@ async fn every_base_path_serves_its_own_dialect() {
         ("/ollama/api/generate", generate, "/response"),
     ];
     for (path, body, text) in rows {
-        let value = json(&stage.post(path, body).await);
+        let value = json(&gateway.post(path, body).await);
         let text = value.pointer(text).and_then(Value::as_str);
         assert!(text.is_some_and(|text| !text.is_empty()), "{path}: {value}");
     }
@@ -144,14 +146,14 @@ async fn every_base_path_serves_its_own_dialect() {
 
 #[tokio::test]
 async fn probes_are_served_and_unknown_paths_fail_in_their_dialect() {
-    let stage = Stage::start("").await;
+    let gateway = TestGateway::start("").await;
     for path in ["/", "/healthz", "/readyz", "/ollama", "/anthropic/"] {
-        assert_eq!(stage.get(path).await.status, 200, "{path}");
+        assert_eq!(gateway.get(path).await.status, 200, "{path}");
     }
     let head = http::Request::head("/").header("host", "localhost");
-    let head = stage.send(head.body(Default::default()).unwrap()).await;
+    let head = gateway.send(head.body(Default::default()).unwrap()).await;
     assert_eq!((head.status.as_u16(), head.text()), (200, ""));
-    let wrong = stage.get("/v1/messages").await;
+    let wrong = gateway.get("/v1/messages").await;
     assert_eq!(
         (wrong.status.as_u16(), wrong.header("allow")),
         (405, Some("POST"))
@@ -162,8 +164,12 @@ async fn probes_are_served_and_unknown_paths_fail_in_their_dialect() {
         ("/v1/nothing", "invalid_request_error"),
         ("/anthropic/v1/nothing", "not_found_error"),
     ] {
-        let answer = stage.get(path).await;
-        assert_eq!(answer.status, 404, "{path}");
-        assert!(answer.text().contains(word), "{path}: {}", answer.text());
+        let response = gateway.get(path).await;
+        assert_eq!(response.status, 404, "{path}");
+        assert!(
+            response.text().contains(word),
+            "{path}: {}",
+            response.text()
+        );
     }
 }

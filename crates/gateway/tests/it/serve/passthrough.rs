@@ -5,18 +5,18 @@ use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::{Protocol, with_model};
 
 use crate::serve::responses::error_of;
-use crate::serve::stage::Stage;
+use crate::serve::test_gateway::TestGateway;
 use crate::serve::wires;
 
-async fn up(protocol: Protocol, script: Script) -> (Upstream, Stage) {
+async fn up(protocol: Protocol, script: Script) -> (Upstream, TestGateway) {
     let upstream = Upstream::start([script]).await;
-    let stage = Stage::start(&wires::provider("up", protocol, upstream.address())).await;
-    (upstream, stage)
+    let gateway = TestGateway::start(&wires::provider("up", protocol, upstream.address())).await;
+    (upstream, gateway)
 }
 
 fn answering(body: &'static str) -> Script {
     let script = Script::new().read_request();
-    script.answer(200, "application/json", body).times(9)
+    script.respond(200, "application/json", body).times(9)
 }
 
 #[tokio::test]
@@ -30,15 +30,15 @@ async fn tokens_are_counted_by_a_target_that_supports_it() {
         (Protocol::Chat, ""),
     ];
     for (provider, counted) in rows {
-        let (upstream, stage) = up(provider, answering(counted)).await;
-        let asked = [
+        let (upstream, gateway) = up(provider, answering(counted)).await;
+        let received = [
             ("/v1/messages/count_tokens", messages, "input_tokens"),
             ("/v1beta/models/up/m0:countTokens", gemini, "totalTokens"),
         ];
-        for (path, body, field) in asked {
-            let answer = stage.post(path, body).await;
-            assert_eq!(answer.status, 200, "{path}: {}", answer.text());
-            let value: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+        for (path, body, field) in received {
+            let reply = gateway.post(path, body).await;
+            assert_eq!(reply.status, 200, "{path}: {}", reply.text());
+            let value: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();
             let tokens = value[field].as_u64().expect("a number");
             match provider {
                 Protocol::Chat => assert!((1..20).contains(&tokens), "{path}: {value}"),
@@ -67,11 +67,11 @@ async fn embeddings_pass_through_unchanged() {
         ),
     ];
     let body = r#"{"input" : ["a", "b"], "model":"up/m0", "odd":1.0}"#;
-    for (protocol, path, theirs, said) in rows {
-        let (upstream, stage) = up(protocol, answering(said)).await;
-        let answer = stage.post(path, body).await;
-        assert_eq!((answer.status.as_u16(), answer.text()), (200, said));
-        assert_eq!(answer.header("x-majordomo-target"), Some("up/m0"));
+    for (protocol, path, theirs, output) in rows {
+        let (upstream, gateway) = up(protocol, answering(output)).await;
+        let reply = gateway.post(path, body).await;
+        assert_eq!((reply.status.as_u16(), reply.text()), (200, output));
+        assert_eq!(reply.header("x-majordomo-target"), Some("up/m0"));
         let request = upstream.requests()[0].clone();
         assert!(
             request.head.starts_with(&format!("POST {theirs} ")),
@@ -89,10 +89,10 @@ async fn embeddings_for_another_dialect_are_a_clear_400() {
         (Protocol::Chat, "/v1/embeddings", Protocol::Ollama),
         (Protocol::Ollama, "/api/embed", Protocol::Chat),
     ] {
-        let (upstream, stage) = up(protocol, answering("{}")).await;
-        let answer = stage.post(path, r#"{"model":"up/m0","input":"a"}"#).await;
-        assert_eq!(answer.status, 400, "{}", answer.text());
-        let error = error_of(client, &answer);
+        let (upstream, gateway) = up(protocol, answering("{}")).await;
+        let reply = gateway.post(path, r#"{"model":"up/m0","input":"a"}"#).await;
+        assert_eq!(reply.status, 400, "{}", reply.text());
+        let error = error_of(client, &reply);
         assert!(error.message().contains("embeddings"), "{error}");
         assert!(upstream.requests().is_empty());
     }
@@ -101,19 +101,19 @@ async fn embeddings_for_another_dialect_are_a_clear_400() {
 #[tokio::test]
 async fn embeddings_fail_over() {
     let down = Script::new().read_request();
-    let down = down.answer(500, "application/json", "{}").times(9);
+    let down = down.respond(500, "application/json", "{}").times(9);
     let first = Upstream::start([down]).await;
     let second = Upstream::start([answering(r#"{"data":[]}"#)]).await;
     let config = [
         wires::provider("first", Protocol::Chat, first.address()),
         wires::provider("second", Protocol::Chat, second.address()),
     ];
-    let stage = Stage::start(&config.concat()).await;
+    let gateway = TestGateway::start(&config.concat()).await;
     let body = r#"{"model":"first/m0,second/m1","input":"a"}"#;
-    let answer = stage.post("/v1/embeddings", body).await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    assert_eq!(answer.header("x-majordomo-target"), Some("second/m1"));
-    assert_eq!(answer.header("x-majordomo-attempts"), Some("3"));
+    let reply = gateway.post("/v1/embeddings", body).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    assert_eq!(reply.header("x-majordomo-target"), Some("second/m1"));
+    assert_eq!(reply.header("x-majordomo-attempts"), Some("3"));
 }
 
 #[tokio::test]
@@ -133,23 +133,23 @@ async fn a_stateful_field_goes_to_its_own_dialect_or_is_rejected() {
                 wires::provider("own", Protocol::Responses, own.address()),
                 wires::provider("other", Protocol::Chat, other.address()),
             ];
-            let stage = Stage::start(&config.concat()).await;
-            let ask = async |model: &str| {
+            let gateway = TestGateway::start(&config.concat()).await;
+            let send_request = async |model: &str| {
                 let body = format!(
                     r#"{{ "model":"{model}","stream":{stream},{field},"input":"and then?"}}"#
                 );
-                (stage.post("/v1/responses", body.clone()).await, body)
+                (gateway.post("/v1/responses", body.clone()).await, body)
             };
-            let (answer, body) = ask("own/m0").await;
-            assert_eq!(answer.status, 200, "{}", answer.text());
+            let (reply, body) = send_request("own/m0").await;
+            assert_eq!(reply.status, 200, "{}", reply.text());
             let passed = own.requests()[0].body.clone();
             assert_eq!(passed, with_model(body.as_bytes(), "m0"));
-            let (answer, _) = ask("other/m0").await;
-            assert_eq!(answer.status, 400, "{}", answer.text());
+            let (reply, _) = send_request("other/m0").await;
+            assert_eq!(reply.status, 400, "{}", reply.text());
             let name = &field[1..field.find(':').expect("a field") - 1];
-            assert!(answer.text().contains(name), "{}", answer.text());
-            let (answer, _) = ask("other/m0,own/m1").await;
-            assert_eq!(answer.header("x-majordomo-target"), Some("own/m1"));
+            assert!(reply.text().contains(name), "{}", reply.text());
+            let (reply, _) = send_request("other/m0,own/m1").await;
+            assert_eq!(reply.header("x-majordomo-target"), Some("own/m1"));
             assert!(other.requests().is_empty());
         }
     }
@@ -165,16 +165,16 @@ async fn betas_and_unknown_fields_reach_their_own_dialect_only() {
     ];
     for provider in [Protocol::Messages, Protocol::Chat] {
         let script = wires::answering(provider, &response, false);
-        let (upstream, stage) = up(provider, script).await;
-        let answer = stage.ask("/v1/messages", &headers, body).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
+        let (upstream, gateway) = up(provider, script).await;
+        let reply = gateway.request("/v1/messages", &headers, body).await;
+        assert_eq!(reply.status, 200, "{}", reply.text());
         let request = upstream.requests()[0].clone();
         let same = provider == Protocol::Messages;
         let beta = request.header("anthropic-beta");
         assert_eq!(beta, same.then_some("tomorrow-2026-11-11"));
         let passed = String::from_utf8_lossy(&request.body).into_owned();
         assert_eq!(passed.contains(r#""tomorrow":{"a":1.0}"#), same, "{passed}");
-        let dropped = answer.header("x-majordomo-changes");
+        let dropped = reply.header("x-majordomo-changes");
         assert_eq!(dropped, (!same).then_some("tomorrow dropped"));
     }
 }

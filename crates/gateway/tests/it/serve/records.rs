@@ -10,8 +10,8 @@ use majordomo_gateway::{
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;
 
-use crate::serve::routes::{CONFIG, ask, with_image};
-use crate::serve::stage::Stage;
+use crate::serve::routes::{CONFIG, send_request, with_image};
+use crate::serve::test_gateway::TestGateway;
 
 /// Keeps what it receives.
 #[derive(Default)]
@@ -60,11 +60,11 @@ impl Recorder {
     }
 }
 
-pub(crate) async fn recorded(config: &str) -> (Stage, Arc<Recorder>) {
+pub(crate) async fn recorded(config: &str) -> (TestGateway, Arc<Recorder>) {
     let recorder = Arc::<Recorder>::default();
     let sink = Arc::clone(&recorder);
-    let stage = Stage::start_with(config, |gateway| gateway.add_sink(sink)).await;
-    (stage, recorder)
+    let server = TestGateway::start_with(config, |gateway| gateway.add_sink(sink)).await;
+    (server, recorder)
 }
 
 fn upstream_config(upstream: &Upstream) -> String {
@@ -81,11 +81,11 @@ api_key = "upstream-key"
 
 #[tokio::test]
 async fn a_record_has_what_a_ledger_needs() {
-    let (stage, recorder) = recorded(CONFIG).await;
+    let (server, recorder) = recorded(CONFIG).await;
     let long = majordomo::Request::user("word ".repeat(500)).max_tokens(50);
-    let answer = ask(&stage, Protocol::Messages, "long", &long).await;
+    let response = send_request(&server, Protocol::Messages, "long", &long).await;
     let record = recorder.records(1).await.remove(0);
-    assert_eq!(answer.header("x-majordomo-request-id"), Some(&*record.id));
+    assert_eq!(response.header("x-majordomo-request-id"), Some(&*record.id));
     assert_eq!(record.kind, RequestKind::Generate);
     assert_eq!(record.dialect.as_str(), "anthropic-messages");
     assert_eq!(record.model, "long");
@@ -106,9 +106,9 @@ async fn a_record_has_what_a_ledger_needs() {
 
 #[tokio::test]
 async fn a_start_is_announced_before_the_record() {
-    let (stage, recorder) = recorded("").await;
+    let (server, recorder) = recorded("").await;
     let body = r#"{"model":"demo/text","messages":[{"role":"user","content":"hi"}]}"#;
-    stage.post("/v1/chat/completions", body).await;
+    server.post("/v1/chat/completions", body).await;
     let record = recorder.records(1).await.remove(0);
     let id = record.id.to_string();
     let started = recorder.started.lock().expect("no panic").clone();
@@ -119,8 +119,8 @@ async fn a_start_is_announced_before_the_record() {
 
 #[tokio::test]
 async fn a_description_is_a_call_of_its_own() {
-    let (stage, recorder) = recorded(CONFIG).await;
-    ask(&stage, Protocol::Chat, "blind", &with_image()).await;
+    let (server, recorder) = recorded(CONFIG).await;
+    send_request(&server, Protocol::Chat, "blind", &with_image()).await;
     let record = recorder.records(1).await.remove(0);
     let calls = record.calls.iter();
     let calls: Vec<_> = calls
@@ -138,19 +138,19 @@ async fn a_description_is_a_call_of_its_own() {
 
 #[tokio::test]
 async fn embeddings_and_token_counts_are_recorded() {
-    let upstream = Upstream::start([Script::new().read_request().answer(
+    let upstream = Upstream::start([Script::new().read_request().respond(
         200,
         "application/json",
         r#"{"data":[]}"#,
     )])
     .await;
-    let (stage, recorder) = recorded(&upstream_config(&upstream)).await;
+    let (server, recorder) = recorded(&upstream_config(&upstream)).await;
     let body = r#"{"model":"up/embedder","input":"hi"}"#;
-    let answer = stage.post("/v1/embeddings", body).await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
+    let response = server.post("/v1/embeddings", body).await;
+    assert_eq!(response.status, 200, "{}", response.text());
     let body = r#"{"model":"up/a","messages":[{"role":"user","content":"hi"}]}"#;
-    let answer = stage.post("/v1/messages/count_tokens", body).await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
+    let response = server.post("/v1/messages/count_tokens", body).await;
+    assert_eq!(response.status, 200, "{}", response.text());
     let records = recorder.records(2).await;
     assert_eq!(records[0].kind, RequestKind::Embed);
     assert_eq!(records[0].model, "up/embedder");
@@ -166,15 +166,15 @@ async fn a_failed_call_is_recorded_with_its_class_and_status() {
         let body = r#"{"error":{"message":"down"}}"#;
         Script::new()
             .read_request()
-            .answer(500, "application/json", body)
+            .respond(500, "application/json", body)
     };
     let upstream = Upstream::start([refuse(), refuse()]).await;
-    let (stage, recorder) = recorded(&upstream_config(&upstream)).await;
+    let (server, recorder) = recorded(&upstream_config(&upstream)).await;
     let body = r#"{"model":"up/a","messages":[{"role":"user","content":"hi"}]}"#;
-    let answer = stage.post("/v1/chat/completions", body).await;
+    let response = server.post("/v1/chat/completions", body).await;
     let record = recorder.records(1).await.remove(0);
     assert_eq!(record.outcome, RequestOutcome::Failed);
-    assert_eq!(record.status, answer.status.as_u16());
+    assert_eq!(record.status, response.status.as_u16());
     let calls = record.calls.iter();
     let calls: Vec<_> = calls
         .map(|call| (call.number, call.outcome, call.class, call.status))
@@ -190,9 +190,9 @@ async fn a_failed_call_is_recorded_with_its_class_and_status() {
 #[tokio::test]
 async fn a_refused_request_is_recorded_without_calls() {
     let config = "[[keys]]\nname = \"laptop\"\nkey = \"a-long-enough-key\"\n";
-    let (stage, recorder) = recorded(config).await;
-    let answer = stage.post("/v1/chat/completions", "{}").await;
-    assert_eq!(answer.status, 401);
+    let (server, recorder) = recorded(config).await;
+    let response = server.post("/v1/chat/completions", "{}").await;
+    assert_eq!(response.status, 401);
     let record = recorder.records(1).await.remove(0);
     assert_eq!(record.outcome, RequestOutcome::Failed);
     assert_eq!((record.status, record.calls.len()), (401, 0));

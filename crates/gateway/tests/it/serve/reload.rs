@@ -4,7 +4,7 @@ use majordomo::{Part, Request, Response};
 use majordomo_testkit::Upstream;
 use majordomo_wire::Protocol;
 
-use crate::serve::stage::Stage;
+use crate::serve::test_gateway::TestGateway;
 use crate::serve::wires;
 
 const REQUESTS: usize = 200;
@@ -25,28 +25,30 @@ async fn a_reload_under_load_loses_no_request() {
             "[aliases]\nthis = \"whole/m{model}\"\nthat = \"streamed/m{model}\"\n{whole}{streamed}"
         )
     };
-    let stage = Stage::start(&config(0)).await;
-    let ask = async |number: usize| {
+    let gateway = TestGateway::start(&config(0)).await;
+    let send_request = async |number: usize| {
         let client = Protocol::ALL[number % 5];
         let stream = number % 2 == 1;
         let model = if stream { "that" } else { "this" };
-        let body = wires::question(client, &Request::user("hi"), model, stream);
-        let answer = stage.post(&wires::path(client, model, stream), body).await;
-        assert_eq!(answer.status, 200, "{client:?}: {}", answer.text());
-        let understood = wires::understood(client, &answer.body, stream);
+        let body = wires::request_for(client, &Request::user("hi"), model, stream);
+        let reply = gateway
+            .post(&wires::path(client, model, stream), body)
+            .await;
+        assert_eq!(reply.status, 200, "{client:?}: {}", reply.text());
+        let understood = wires::understood(client, &reply.body, stream);
         assert_eq!(understood.expect("an answer").text(), "Hello.");
-        let target = answer.header("x-majordomo-target").expect("a target");
+        let target = reply.header("x-majordomo-target").expect("a target");
         target.to_owned()
     };
     let mut served = 0;
     for reload in 1..=RELOADS {
-        stage.rewrite(&config(reload));
+        gateway.rewrite(&config(reload));
         let ends = format!("/m{reload}");
         // Keep sending until the new file takes effect, and then some.
         let mut seen = false;
         while !seen || served < reload * REQUESTS / RELOADS {
             let some: [usize; 4] = std::array::from_fn(|at| served + at);
-            let targets = futures_util::future::join_all(some.map(&ask)).await;
+            let targets = futures_util::future::join_all(some.map(&send_request)).await;
             served += targets.len();
             seen |= targets.iter().all(|target| target.ends_with(&ends));
         }

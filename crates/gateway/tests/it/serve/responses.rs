@@ -4,31 +4,38 @@ use majordomo::{Class, Error, Event, Part, Request, Response};
 use majordomo_testkit::{ClosedPort, Script, Upstream};
 use majordomo_wire::{FailedResponse, Protocol};
 
-use crate::serve::stage::{Answer, Stage};
+use crate::serve::test_gateway::{TestGateway, TestResponse};
 use crate::serve::wires;
 
-async fn ask(stage: &Stage, client: Protocol, model: &str, stream: bool) -> Answer {
-    let body = wires::question(client, &Request::user("hi"), model, stream);
-    stage.post(&wires::path(client, model, stream), body).await
+async fn send_request(
+    gateway: &TestGateway,
+    client: Protocol,
+    model: &str,
+    stream: bool,
+) -> TestResponse {
+    let body = wires::request_for(client, &Request::user("hi"), model, stream);
+    gateway
+        .post(&wires::path(client, model, stream), body)
+        .await
 }
 
 /// The error as a client of this dialect decodes it.
-pub(crate) fn error_of(client: Protocol, answer: &Answer) -> Error {
-    let header = |name: &str| answer.header(name);
+pub(crate) fn error_of(client: Protocol, reply: &TestResponse) -> Error {
+    let header = |name: &str| reply.header(name);
     client.codec().read_error(&FailedResponse {
-        status: answer.status.as_u16(),
+        status: reply.status.as_u16(),
         header: &header,
-        body: &answer.body,
+        body: &reply.body,
         now: std::time::SystemTime::UNIX_EPOCH,
     })
 }
 
 fn refusing(status: u16, headers: &str, body: &str) -> Script {
     let length = body.len();
-    let answer = format!(
+    let reply = format!(
         "HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\n{headers}content-length: {length}\r\n\r\n{body}"
     );
-    Script::new().read_request().send(answer).times(50)
+    Script::new().read_request().send(reply).times(50)
 }
 
 #[tokio::test]
@@ -40,17 +47,17 @@ async fn headers_report_the_request_id_target_attempts_and_changes() {
         wires::provider("closed", Protocol::Chat, closed.address()),
         wires::provider("up", Protocol::Messages, upstream.address()),
     ];
-    let stage = Stage::start(&config.concat()).await;
+    let gateway = TestGateway::start(&config.concat()).await;
     let body =
         r#"{"model":"closed/m0,up/m1","seed":7,"messages":[{"role":"user","content":"hi"}]}"#;
-    let answer = stage.post("/v1/chat/completions", body).await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    let id = answer.header("x-majordomo-request-id").expect("an id");
+    let reply = gateway.post("/v1/chat/completions", body).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let id = reply.header("x-majordomo-request-id").expect("an id");
     assert!(id.len() >= 16, "{id}");
-    assert_eq!(answer.header("x-majordomo-target"), Some("up/m1"));
-    assert_eq!(answer.header("x-majordomo-attempts"), Some("3"));
-    assert_eq!(answer.header("x-majordomo-changes"), Some("seed dropped"));
-    let again = stage.post("/v1/chat/completions", body).await;
+    assert_eq!(reply.header("x-majordomo-target"), Some("up/m1"));
+    assert_eq!(reply.header("x-majordomo-attempts"), Some("3"));
+    assert_eq!(reply.header("x-majordomo-changes"), Some("seed dropped"));
+    let again = gateway.post("/v1/chat/completions", body).await;
     assert_ne!(again.header("x-majordomo-request-id"), Some(id));
 }
 
@@ -97,19 +104,19 @@ async fn an_exhausted_chain_has_the_most_actionable_status() {
             upstreams.push(upstream);
         }
     }
-    let stage = Stage::start(&config).await;
+    let gateway = TestGateway::start(&config).await;
     for (name, _, status, class) in &rows {
         for (number, client) in Protocol::ALL.into_iter().enumerate() {
             for stream in [false, true] {
                 let model = 2 * number + usize::from(stream);
                 let model = format!("a{name}/m{model},b{name}/m{model}");
-                let answer = ask(&stage, client, &model, stream).await;
-                let what = format!("{client:?} asks {model}: {}", answer.text());
-                assert_eq!(answer.status, *status, "{what}");
-                assert_eq!(answer.header("x-should-retry"), Some("false"), "{what}");
+                let reply = send_request(&gateway, client, &model, stream).await;
+                let what = format!("{client:?} asks {model}: {}", reply.text());
+                assert_eq!(reply.status, *status, "{what}");
+                assert_eq!(reply.header("x-should-retry"), Some("false"), "{what}");
                 let waits = (*status == 429).then_some("17");
-                assert_eq!(answer.header("retry-after"), waits, "{what}");
-                let error = error_of(client, &answer);
+                assert_eq!(reply.header("retry-after"), waits, "{what}");
+                let error = error_of(client, &reply);
                 for target in model.split(',') {
                     assert!(error.message().contains(target), "{what}");
                 }
@@ -127,32 +134,34 @@ async fn an_overlong_conversation_gets_the_error_that_makes_agents_compact() {
     let closed = ClosedPort::hold();
     let config = wires::provider("up", Protocol::Chat, closed.address());
     let config = config.replace("tools = true", "context_window = 10");
-    let stage = Stage::start(&config).await;
+    let gateway = TestGateway::start(&config).await;
     let request = Request::user("word ".repeat(1_000));
     for client in Protocol::ALL {
-        let body = wires::question(client, &request, "up/m0", false);
-        let answer = stage.post(&wires::path(client, "up/m0", false), body).await;
-        let said = answer.text();
-        assert_eq!(answer.status, 400, "{said}");
+        let body = wires::request_for(client, &request, "up/m0", false);
+        let reply = gateway
+            .post(&wires::path(client, "up/m0", false), body)
+            .await;
+        let output = reply.text();
+        assert_eq!(reply.status, 400, "{output}");
         let word = match client {
             Protocol::Chat | Protocol::Responses => "context_length_exceeded",
             Protocol::Messages => "prompt is too long",
             Protocol::Gemini => "INVALID_ARGUMENT",
             Protocol::Ollama => "up/m0",
         };
-        assert!(said.contains(word), "{client:?}: {said}");
-        assert_eq!(answer.header("x-majordomo-attempts"), Some("0"), "{said}");
+        assert!(output.contains(word), "{client:?}: {output}");
+        assert_eq!(reply.header("x-majordomo-attempts"), Some("0"), "{output}");
     }
 }
 
 #[tokio::test]
 async fn an_unknown_model_is_a_404_that_suggests_the_nearest() {
-    let stage = Stage::start("[aliases]\nthinking = \"demo/text\"\n").await;
+    let gateway = TestGateway::start("[aliases]\nthinking = \"demo/text\"\n").await;
     for client in Protocol::ALL {
         for stream in [false, true] {
-            let answer = ask(&stage, client, "thinkng", stream).await;
-            let error = error_of(client, &answer);
-            assert_eq!(answer.status, 404, "{client:?}: {}", answer.text());
+            let reply = send_request(&gateway, client, "thinkng", stream).await;
+            let error = error_of(client, &reply);
+            assert_eq!(reply.status, 404, "{client:?}: {}", reply.text());
             let text = error.message();
             assert!(text.contains("`thinkng`"), "{client:?}: {text}");
             assert!(
@@ -167,10 +176,10 @@ async fn an_unknown_model_is_a_404_that_suggests_the_nearest() {
 async fn a_benched_target_that_may_not_be_tried_is_a_503() {
     let closed = ClosedPort::hold();
     let config = wires::provider("up", Protocol::Chat, closed.address());
-    let stage = Stage::start(&format!("[chain]\nall_benched = \"fail\"\n{config}")).await;
-    let first = ask(&stage, Protocol::Chat, "up/m0", false).await;
+    let gateway = TestGateway::start(&format!("[chain]\nall_benched = \"fail\"\n{config}")).await;
+    let first = send_request(&gateway, Protocol::Chat, "up/m0", false).await;
     assert_eq!(first.status, 502, "{}", first.text());
-    let second = ask(&stage, Protocol::Chat, "up/m0", false).await;
+    let second = send_request(&gateway, Protocol::Chat, "up/m0", false).await;
     assert_eq!(second.status, 503, "{}", second.text());
     assert_eq!(second.header("x-should-retry"), Some("false"));
     assert!(second.header("retry-after").is_some());
@@ -185,11 +194,11 @@ async fn a_benched_target_that_may_not_be_tried_is_a_503() {
 async fn a_rejected_upstream_key_is_not_a_client_error() {
     let upstream = Upstream::start([refusing(401, "", "{}")]).await;
     let config = wires::provider("up", Protocol::Chat, upstream.address());
-    let stage = Stage::start(&config).await;
-    let first = ask(&stage, Protocol::Chat, "up/m0", false).await;
+    let gateway = TestGateway::start(&config).await;
+    let first = send_request(&gateway, Protocol::Chat, "up/m0", false).await;
     assert_eq!(first.status, 502, "{}", first.text());
     // The key is benched and not sent again.
-    let second = ask(&stage, Protocol::Chat, "up/m0", false).await;
+    let second = send_request(&gateway, Protocol::Chat, "up/m0", false).await;
     assert_eq!(second.status, 503, "{}", second.text());
     assert_eq!(upstream.requests().len(), 1);
     assert!(!first.text().contains("canary"), "{}", first.text());
@@ -204,23 +213,23 @@ async fn a_name_from_a_providers_list_needs_no_configuration() {
     let answering = |script: Script| {
         (0..4).fold(script, |script, _| {
             let script = script.read_request();
-            script.answer(200, "application/json", whole.clone())
+            script.respond(200, "application/json", whole.clone())
         })
     };
     let listing = Script::new().read_request();
-    let listing = listing.answer(200, "application/json", list);
+    let listing = listing.respond(200, "application/json", list);
     let upstream = Upstream::start([answering(listing), answering(Script::new())]).await;
     let config = wires::provider("claude", Protocol::Messages, upstream.address());
-    let stage = Stage::start(&config).await;
+    let gateway = TestGateway::start(&config).await;
     let request = Request::user("hi").max_tokens(9);
-    let body = wires::question(Protocol::Messages, &request, "claude-opus-5-5", false);
-    let answer = stage.post("/v1/messages?beta=true", body).await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    let target = answer.header("x-majordomo-target");
+    let body = wires::request_for(Protocol::Messages, &request, "claude-opus-5-5", false);
+    let reply = gateway.post("/v1/messages?beta=true", body).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let target = reply.header("x-majordomo-target");
     assert_eq!(target, Some("claude/claude-opus-5-5"));
     let requests = upstream.requests();
-    let mut asked = requests.iter().map(|request| &request.head);
-    assert!(asked.any(|head| head.starts_with("POST /v1/messages ")));
+    let mut received = requests.iter().map(|request| &request.head);
+    assert!(received.any(|head| head.starts_with("POST /v1/messages ")));
 }
 
 #[tokio::test]
@@ -238,29 +247,30 @@ async fn a_gemini_stream_without_sse_is_one_json_array() {
             let body = wires::streamed(protocol, events);
             let script = Script::new().read_request().stream_head().chunk(&body);
             let upstream = Upstream::start([script.last_chunk()]).await;
-            let stage = Stage::start(&wires::provider("up", protocol, upstream.address())).await;
+            let gateway =
+                TestGateway::start(&wires::provider("up", protocol, upstream.address())).await;
             let body = r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}"#;
             let path = "/v1beta/models/up%2Fm0:streamGenerateContent";
-            let answer = stage.post(path, body).await;
-            let said = answer.text();
-            assert_eq!(answer.status, 200, "{said}");
-            assert_eq!(answer.header("content-type"), Some("application/json"));
-            assert_eq!(answer.cut, !ends, "{said}");
+            let reply = gateway.post(path, body).await;
+            let output = reply.text();
+            assert_eq!(reply.status, 200, "{output}");
+            assert_eq!(reply.header("content-type"), Some("application/json"));
+            assert_eq!(reply.cut, !ends, "{output}");
             // A truncated array is unterminated and carries the error.
             let closed = if ends {
-                said.to_owned()
+                output.to_owned()
             } else {
-                format!("{said}]")
+                format!("{output}]")
             };
-            let elements: Vec<serde_json::Value> = serde_json::from_str(&closed).expect(said);
+            let elements: Vec<serde_json::Value> = serde_json::from_str(&closed).expect(output);
             let text = |it: &serde_json::Value| {
                 let text = &it["candidates"][0]["content"]["parts"][0]["text"];
                 text.as_str().unwrap_or_default().to_owned()
             };
             let texts: String = elements.iter().map(text).collect();
-            assert_eq!(texts, "One, two.", "{said}");
+            assert_eq!(texts, "One, two.", "{output}");
             let last = elements.last().expect("an element");
-            assert_eq!(last["error"].is_object(), !ends, "{said}");
+            assert_eq!(last["error"].is_object(), !ends, "{output}");
         }
     }
 }

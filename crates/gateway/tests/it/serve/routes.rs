@@ -5,7 +5,7 @@ use majordomo::{Part, Request};
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::{Outgoing, Protocol};
 
-use crate::serve::stage::{Answer, Stage};
+use crate::serve::test_gateway::{TestGateway, TestResponse};
 use crate::serve::wires::path;
 
 pub(crate) const CONFIG: &str = r#"
@@ -59,16 +59,16 @@ pub(crate) fn body(protocol: Protocol, request: &Request, model: &str) -> Bytes 
     written.body
 }
 
-pub(crate) async fn ask(
-    stage: &Stage,
+pub(crate) async fn send_request(
+    gateway: &TestGateway,
     protocol: Protocol,
     model: &str,
     request: &Request,
-) -> Answer {
+) -> TestResponse {
     let path = path(protocol, model, false);
-    let answer = stage.post(&path, body(protocol, request, model)).await;
-    assert_eq!(answer.status, 200, "{protocol:?}: {}", answer.text());
-    answer
+    let reply = gateway.post(&path, body(protocol, request, model)).await;
+    assert_eq!(reply.status, 200, "{protocol:?}: {}", reply.text());
+    reply
 }
 
 pub(crate) fn with_image() -> Request {
@@ -79,28 +79,28 @@ pub(crate) fn with_image() -> Request {
 
 #[tokio::test]
 async fn a_rule_narrows_a_request_to_its_own_services() {
-    let stage = Stage::start(CONFIG).await;
+    let gateway = TestGateway::start(CONFIG).await;
     for (words, target) in [(1, "demo/text"), (500, "other/text")] {
         let request = Request::user("word ".repeat(words)).max_tokens(50);
-        let answer = ask(&stage, Protocol::Chat, "long", &request).await;
-        assert_eq!(answer.header("x-majordomo-target"), Some(target));
+        let reply = send_request(&gateway, Protocol::Chat, "long", &request).await;
+        assert_eq!(reply.header("x-majordomo-target"), Some(target));
     }
 }
 
 #[tokio::test]
 async fn a_text_only_route_accepts_images_in_every_dialect() {
-    let stage = Stage::start(CONFIG).await;
+    let gateway = TestGateway::start(CONFIG).await;
     for protocol in Protocol::ALL {
-        let answer = ask(&stage, protocol, "blind", &with_image()).await;
-        assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
-        let changes = answer.header("x-majordomo-changes").unwrap_or_default();
+        let reply = send_request(&gateway, protocol, "blind", &with_image()).await;
+        assert_eq!(reply.header("x-majordomo-target"), Some("demo/text"));
+        let changes = reply.header("x-majordomo-changes").unwrap_or_default();
         assert!(
             changes.contains("image:1 described"),
             "{protocol:?}: {changes}"
         );
         let response = protocol
             .codec()
-            .read_response(answer.body.clone(), 0)
+            .read_response(reply.body.clone(), 0)
             .unwrap();
         assert!(response.text().contains("[image: "), "{}", response.text());
     }
@@ -108,24 +108,27 @@ async fn a_text_only_route_accepts_images_in_every_dialect() {
 
 #[tokio::test]
 async fn a_text_only_target_gets_a_description_from_its_own_describer() {
-    let stage = Stage::start(CONFIG).await;
-    let answer = ask(&stage, Protocol::Chat, "mixed", &with_image()).await;
-    assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
-    let changes = answer.header("x-majordomo-changes").unwrap_or_default();
+    let gateway = TestGateway::start(CONFIG).await;
+    let reply = send_request(&gateway, Protocol::Chat, "mixed", &with_image()).await;
+    assert_eq!(reply.header("x-majordomo-target"), Some("demo/text"));
+    let changes = reply.header("x-majordomo-changes").unwrap_or_default();
     assert!(changes.contains("image:1 described"), "{changes}");
 }
 
 #[tokio::test]
 async fn a_routes_describer_serves_only_services_without_their_own() {
-    let stage = Stage::start(CONFIG).await;
+    let gateway = TestGateway::start(CONFIG).await;
     let mut seen = Vec::new();
     for _ in 0..2 {
-        let answer = ask(&stage, Protocol::Chat, "described", &with_image()).await;
-        let changes = answer.header("x-majordomo-changes").unwrap_or_default();
+        let reply = send_request(&gateway, Protocol::Chat, "described", &with_image()).await;
+        let changes = reply.header("x-majordomo-changes").unwrap_or_default();
         assert!(changes.contains("image:1 described"), "{changes}");
     }
-    let told = stage.look("/api/requests", &[], b"").await.json();
-    for request in told["requests"].as_array().into_iter().flatten() {
+    let reported = gateway
+        .send_to_operator("/api/requests", &[], b"")
+        .await
+        .json();
+    for request in reported["requests"].as_array().into_iter().flatten() {
         let described = &request["descriptions"][0]["attempts"][0]["target"];
         seen.push((request["pick"].clone(), described.clone()));
     }
@@ -142,7 +145,7 @@ async fn a_routes_describer_serves_only_services_without_their_own() {
 
 #[tokio::test]
 async fn a_pinned_session_keeps_its_service_and_is_still_processed() {
-    let stage = Stage::start(CONFIG).await;
+    let gateway = TestGateway::start(CONFIG).await;
     let body = body(Protocol::Chat, &with_image(), "pinned");
     let body = std::str::from_utf8(&body).unwrap();
     let mut seen = Vec::new();
@@ -153,10 +156,12 @@ async fn a_pinned_session_keeps_its_service_and_is_still_processed() {
                 ("x-session-id", session),
                 ("content-type", "application/json"),
             ];
-            let answer = stage.ask("/v1/chat/completions", &headers, body).await;
-            let changes = answer.header("x-majordomo-changes").unwrap_or_default();
+            let reply = gateway
+                .request("/v1/chat/completions", &headers, body)
+                .await;
+            let changes = reply.header("x-majordomo-changes").unwrap_or_default();
             assert!(changes.contains("image:1 described"), "{changes}");
-            let target = answer.header("x-majordomo-target").unwrap_or_default();
+            let target = reply.header("x-majordomo-target").unwrap_or_default();
             of_session.push(target.to_owned());
         }
         of_session.dedup();
@@ -170,10 +175,10 @@ async fn a_pinned_session_keeps_its_service_and_is_still_processed() {
 /// apply.
 #[tokio::test]
 async fn describers_that_name_each_other_are_not_called_in_a_cycle() {
-    let said = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"an answer"},"finish_reason":"stop"}]}"#;
+    let output = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"an answer"},"finish_reason":"stop"}]}"#;
     let script = Script::new()
         .read_request()
-        .answer(200, "application/json", said)
+        .respond(200, "application/json", output)
         .times(9);
     let upstream = Upstream::start([script]).await;
     let config = format!(
@@ -200,15 +205,15 @@ services = [ {{ spec = "up/other" }}, {{ spec = "up/one" }} ]
 "#,
         upstream.address()
     );
-    let stage = Stage::start(&config).await;
-    for (asked, model) in ["up/one", "circle"].into_iter().enumerate() {
-        let answer = ask(&stage, Protocol::Chat, model, &with_image()).await;
-        assert_eq!(answer.status, 200, "{model}: {}", answer.text());
+    let gateway = TestGateway::start(&config).await;
+    for (received, model) in ["up/one", "circle"].into_iter().enumerate() {
+        let reply = send_request(&gateway, Protocol::Chat, model, &with_image()).await;
+        assert_eq!(reply.status, 200, "{model}: {}", reply.text());
         let requests = upstream.requests();
         let posts = requests.iter().filter(|it| it.head.starts_with("POST "));
         let posts: Vec<_> = posts.collect();
-        assert_eq!(posts.len(), asked + 1, "{model}");
-        let body = String::from_utf8_lossy(&posts[asked].body);
+        assert_eq!(posts.len(), received + 1, "{model}");
+        let body = String::from_utf8_lossy(&posts[received].body);
         assert!(body.contains("description unavailable"), "{model}: {body}");
     }
 }
@@ -228,12 +233,12 @@ services = [ { spec = "first/text" }, { spec = "second/text" } ]
 model = "tiers"
 services = [ { spec = "first/text", tier = 1 }, { spec = "second/text" } ]
 "#;
-    let stage = Stage::start(config).await;
+    let gateway = TestGateway::start(config).await;
     let request = Request::user("hello").max_tokens(20);
     for (model, target) in [("plain", "first/text"), ("tiers", "second/text")] {
         for _ in 0..12 {
-            let answer = ask(&stage, Protocol::Chat, model, &request).await;
-            assert_eq!(answer.header("x-majordomo-target"), Some(target), "{model}");
+            let reply = send_request(&gateway, Protocol::Chat, model, &request).await;
+            assert_eq!(reply.header("x-majordomo-target"), Some(target), "{model}");
         }
     }
 }

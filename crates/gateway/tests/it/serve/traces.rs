@@ -4,15 +4,18 @@ use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;
 use serde_json::{Value, json};
 
-use crate::serve::routes::{CONFIG, ask, body, with_image};
-use crate::serve::stage::Stage;
+use crate::serve::routes::{CONFIG, body, send_request, with_image};
+use crate::serve::test_gateway::TestGateway;
 use majordomo::Request;
 
 /// Recent requests; waits until this many have ended.
-async fn requests(stage: &Stage, count: usize) -> Vec<Value> {
+async fn requests(gateway: &TestGateway, count: usize) -> Vec<Value> {
     loop {
-        let told = stage.look("/api/requests", &[], b"").await.json();
-        let requests = told["requests"].as_array().expect("a list");
+        let reported = gateway
+            .send_to_operator("/api/requests", &[], b"")
+            .await
+            .json();
+        let requests = reported["requests"].as_array().expect("a list");
         if requests.len() >= count {
             return requests.clone();
         }
@@ -22,12 +25,12 @@ async fn requests(stage: &Stage, count: usize) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_trace_covers_a_request_from_its_rules_to_its_outcome() {
-    let stage = Stage::start(CONFIG).await;
+    let gateway = TestGateway::start(CONFIG).await;
     let long = Request::user("word ".repeat(500)).max_tokens(50);
-    let answer = ask(&stage, Protocol::Messages, "long", &long).await;
-    let told = requests(&stage, 1).await.remove(0);
-    let id = answer.header("x-majordomo-request-id");
-    assert_eq!(told["id"].as_str(), id);
+    let response = send_request(&gateway, Protocol::Messages, "long", &long).await;
+    let reported = requests(&gateway, 1).await.remove(0);
+    let id = response.header("x-majordomo-request-id");
+    assert_eq!(reported["id"].as_str(), id);
     for (field, expected) in [
         ("key", Value::Null),
         ("dialect", json!("anthropic-messages")),
@@ -40,25 +43,29 @@ async fn a_trace_covers_a_request_from_its_rules_to_its_outcome() {
         ("outcome", json!("complete")),
         ("status", json!(200)),
     ] {
-        assert_eq!(told[field], expected, "{field} of {told}");
+        assert_eq!(reported[field], expected, "{field} of {reported}");
     }
-    assert_eq!(told["rules"][0]["name"], "long prompts");
-    assert_eq!(told["rules"][0]["conditions"][0]["matched"], true);
-    let tokens = told["rules"][0]["conditions"][0]["actual"].as_str();
+    assert_eq!(reported["rules"][0]["name"], "long prompts");
+    assert_eq!(reported["rules"][0]["conditions"][0]["matched"], true);
+    let tokens = reported["rules"][0]["conditions"][0]["actual"].as_str();
     assert!(tokens.is_some_and(|tokens| tokens.parse::<u64>().is_ok()));
-    assert_eq!(told["attempts"][0]["target"], "other/text");
-    assert_eq!(told["attempts"][0]["outcome"], "served");
-    assert!(told["at"].as_str().is_some_and(|at| at.starts_with("20")));
-    assert!(told["took_ms"].as_f64().is_some_and(|took| took > 0.0));
+    assert_eq!(reported["attempts"][0]["target"], "other/text");
+    assert_eq!(reported["attempts"][0]["outcome"], "served");
+    assert!(
+        reported["at"]
+            .as_str()
+            .is_some_and(|at| at.starts_with("20"))
+    );
+    assert!(reported["took_ms"].as_f64().is_some_and(|took| took > 0.0));
 }
 
 #[tokio::test]
 async fn descriptions_and_changes_are_traced() {
-    let stage = Stage::start(CONFIG).await;
-    ask(&stage, Protocol::Chat, "blind", &with_image()).await;
-    ask(&stage, Protocol::Chat, "blind", &with_image()).await;
-    let told = requests(&stage, 2).await;
-    let (second, first) = (&told[0], &told[1]);
+    let gateway = TestGateway::start(CONFIG).await;
+    send_request(&gateway, Protocol::Chat, "blind", &with_image()).await;
+    send_request(&gateway, Protocol::Chat, "blind", &with_image()).await;
+    let reported = requests(&gateway, 2).await;
+    let (second, first) = (&reported[0], &reported[1]);
     assert_eq!(first["processors"][0]["changes"][0], "image:1 described");
     assert_eq!(first["changes"], json!(["image:1 described"]));
     assert_eq!(first["descriptions"][0]["outcome"], "described");
@@ -67,9 +74,9 @@ async fn descriptions_and_changes_are_traced() {
         "demo/vision"
     );
     assert_eq!(second["changes"], json!(["image:1 described from cache"]));
-    assert_eq!(second["descriptions"], json!([]), "nobody was asked");
+    assert_eq!(second["descriptions"], json!([]), "no describer was called");
 
-    let metrics = stage.look("/metrics", &[], b"").await;
+    let metrics = gateway.send_to_operator("/metrics", &[], b"").await;
     for line in [
         "majordomo_descriptions_total{target=\"demo/vision\",outcome=\"described\"} 1",
         "majordomo_descriptions_total{outcome=\"cache\"} 1",
@@ -82,8 +89,8 @@ async fn descriptions_and_changes_are_traced() {
     }
     let tokens = "majordomo_describe_tokens_total{target=\"demo/vision\",kind=\"output\"}";
     assert!(metrics.text().contains(tokens), "{}", metrics.text());
-    let answered = "majordomo_tokens_total{target=\"demo/vision\"";
-    assert!(!metrics.text().contains(answered), "they answered nobody");
+    let responded = "majordomo_tokens_total{target=\"demo/vision\"";
+    assert!(!metrics.text().contains(responded), "they answered nobody");
 }
 
 #[tokio::test]
@@ -92,7 +99,7 @@ async fn failed_attempts_are_traced_without_conversation_text() {
     let refuse = |status| {
         Script::new()
             .read_request()
-            .answer(status, "application/json", repeats)
+            .respond(status, "application/json", repeats)
     };
     let upstream = Upstream::start([refuse(500), refuse(500), refuse(400)]).await;
     let config = format!(
@@ -120,7 +127,7 @@ services = [ {{ spec = "up/c" }} ]
 "#,
         upstream.address()
     );
-    let stage = Stage::start(&config).await;
+    let gateway = TestGateway::start(&config).await;
     let body = body(
         Protocol::Chat,
         &Request::user("a MARKER-of-a-prompt"),
@@ -132,14 +139,16 @@ services = [ {{ spec = "up/c" }} ]
         ("content-type", "application/json"),
     ];
     let text = std::str::from_utf8(&body).expect("text");
-    let answer = stage.ask("/v1/chat/completions", &headers, text).await;
-    assert_eq!(answer.status, 400);
-    let told = requests(&stage, 1).await.remove(0);
+    let response = gateway
+        .request("/v1/chat/completions", &headers, text)
+        .await;
+    assert_eq!(response.status, 400);
+    let reported = requests(&gateway, 1).await.remove(0);
     assert_eq!(
-        (&told["key"], &told["outcome"]),
+        (&reported["key"], &reported["outcome"]),
         (&json!("laptop"), &json!("failed"))
     );
-    let attempts = told["attempts"].as_array().expect("attempts");
+    let attempts = reported["attempts"].as_array().expect("attempts");
     let seen: Vec<_> = attempts
         .iter()
         .map(|a| (a["target"].as_str(), a["status"].as_u64()))
@@ -152,42 +161,42 @@ services = [ {{ spec = "up/c" }} ]
             (Some("up/b"), Some(400))
         ]
     );
-    let conditions = told["rules"][0]["conditions"]
+    let conditions = reported["rules"][0]["conditions"]
         .as_array()
         .expect("conditions");
     let actual: Vec<_> = conditions.iter().map(|c| c["actual"].as_str()).collect();
     let hidden = Some("(not kept)");
     assert_eq!(actual, [hidden, hidden, hidden, Some("0")]);
-    let told = told.to_string();
+    let reported = reported.to_string();
     for secret in ["MARKER-of", "CANARY-"] {
-        assert!(!told.contains(secret), "{told}");
+        assert!(!reported.contains(secret), "{reported}");
     }
 }
 
 #[tokio::test]
 async fn the_configured_number_of_traces_is_kept_and_none_without_a_model() {
-    let stage = Stage::start(&format!("[server]\ntraces = 2\n{CONFIG}")).await;
+    let gateway = TestGateway::start(&format!("[server]\ntraces = 2\n{CONFIG}")).await;
     for model in ["long", "demo/text", "mixed"] {
-        ask(
-            &stage,
+        send_request(
+            &gateway,
             Protocol::Chat,
             model,
             &Request::user("hi").max_tokens(9),
         )
         .await;
     }
-    stage.get("/v1/models").await;
-    stage.post("/v1/chat/completions", "{").await;
-    let kept = |told: Vec<Value>| -> Vec<String> {
-        let models = told.iter().map(|one| one["model"].as_str());
+    gateway.get("/v1/models").await;
+    gateway.post("/v1/chat/completions", "{").await;
+    let kept = |reported: Vec<Value>| -> Vec<String> {
+        let models = reported.iter().map(|one| one["model"].as_str());
         models
             .map(|model| model.unwrap_or_default().to_owned())
             .collect()
     };
-    assert_eq!(kept(requests(&stage, 2).await), ["mixed", "demo/text"]);
+    assert_eq!(kept(requests(&gateway, 2).await), ["mixed", "demo/text"]);
 
-    let silent = Stage::start(&format!("[server]\ntraces = 0\n{CONFIG}")).await;
-    ask(
+    let silent = TestGateway::start(&format!("[server]\ntraces = 0\n{CONFIG}")).await;
+    send_request(
         &silent,
         Protocol::Chat,
         "long",

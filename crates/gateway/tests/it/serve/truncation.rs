@@ -6,8 +6,8 @@ use std::sync::Arc;
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;
 
-use crate::serve::failover::{ask, check, cut, events};
-use crate::serve::stage::Stage;
+use crate::serve::failover::{check, cut, events, send_request};
+use crate::serve::test_gateway::TestGateway;
 use crate::serve::wires;
 
 /// Truncations for each of the 25 pairs of dialects; `MAJORDOMO_CUTS` overrides the
@@ -37,7 +37,7 @@ async fn no_truncation_causes_a_false_end_or_repeated_text() {
         let scripts: Vec<Script> = scripts.collect();
         let serving = Script::new()
             .read_request()
-            .answer(200, wires::stream_type(protocol), whole.clone())
+            .respond(200, wires::stream_type(protocol), whole.clone())
             .times(50 * cuts);
         for (role, upstream) in [
             ("cut", Upstream::start(scripts).await),
@@ -48,19 +48,19 @@ async fn no_truncation_causes_a_false_end_or_repeated_text() {
             upstreams.push(upstream);
         }
     }
-    let stage = Arc::new(Stage::start(&config).await);
+    let gateway = Arc::new(TestGateway::start(&config).await);
     let mut clients = tokio::task::JoinSet::new();
     for client in Protocol::ALL {
-        let stage = Arc::clone(&stage);
+        let gateway = Arc::clone(&gateway);
         clients.spawn(async move {
             let mut complete = 0;
             for number in 0..cuts * Protocol::ALL.len() {
                 let first = wires::name(Protocol::ALL[number % 5]);
                 let second = wires::name(Protocol::ALL[number / 5 % 5]);
                 let model = format!("cut-{first}/m0,serving-{second}/m0");
-                let answer = ask(&stage, client, &model).await;
+                let response = send_request(&gateway, client, &model).await;
                 let what = format!("{client:?} asks {model}");
-                complete += usize::from(check(client, &answer, &what));
+                complete += usize::from(check(client, &response, &what));
             }
             complete
         });

@@ -5,7 +5,7 @@ use std::time::Duration;
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;
 
-use crate::serve::stage::Stage;
+use crate::serve::test_gateway::TestGateway;
 use crate::serve::wires;
 
 const SOON: Duration = Duration::from_secs(10);
@@ -13,7 +13,7 @@ const EMBED: &str = r#"{"model":"r","input":"a"}"#;
 
 fn answering(body: &'static str) -> Script {
     let script = Script::new().read_request();
-    script.answer(200, "application/json", body).times(9)
+    script.respond(200, "application/json", body).times(9)
 }
 
 /// A route over `first` and `second`, with a rule that routes one team to `special`.
@@ -46,18 +46,18 @@ async fn an_embedding_takes_a_permit_of_its_service() {
     let second = Upstream::start([answering(r#"{"data":[]}"#)]).await;
     let special = Upstream::start([]).await;
     let config = config(Protocol::Chat, 1, [&first, &second, &special]);
-    let stage = Stage::start(&config).await;
-    let _waiting = stage.begin("/v1/embeddings", EMBED.as_bytes()).await;
+    let gateway = TestGateway::start(&config).await;
+    let _waiting = gateway.begin("/v1/embeddings", EMBED.as_bytes()).await;
     first.posted(1, SOON).await;
-    let answer = stage.post("/v1/embeddings", EMBED).await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    assert_eq!(answer.header("x-majordomo-target"), Some("second/m"));
+    let response = gateway.post("/v1/embeddings", EMBED).await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    assert_eq!(response.header("x-majordomo-target"), Some("second/m"));
     assert_eq!(first.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn rules_send_embeddings_and_counts_to_their_services() {
-    for (protocol, path, body, said) in [
+    for (protocol, path, body, output) in [
         (Protocol::Chat, "/v1/embeddings", EMBED, r#"{"data":[]}"#),
         (
             Protocol::Messages,
@@ -66,16 +66,16 @@ async fn rules_send_embeddings_and_counts_to_their_services() {
             r#"{"input_tokens":42}"#,
         ),
     ] {
-        let first = Upstream::start([answering(said)]).await;
+        let first = Upstream::start([answering(output)]).await;
         let second = Upstream::start([]).await;
-        let special = Upstream::start([answering(said)]).await;
+        let special = Upstream::start([answering(output)]).await;
         let config = config(protocol, 9, [&first, &second, &special]);
-        let stage = Stage::start(&config).await;
-        let answer = stage.ask(path, &[("x-team", "red")], body).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
+        let gateway = TestGateway::start(&config).await;
+        let response = gateway.request(path, &[("x-team", "red")], body).await;
+        assert_eq!(response.status, 200, "{}", response.text());
         assert_eq!(special.requests().len(), 1, "{path}");
         assert_eq!(first.requests().len(), 0, "{path}");
-        stage.ask(path, &[("x-team", "blue")], body).await;
+        gateway.request(path, &[("x-team", "blue")], body).await;
         assert_eq!(first.requests().len(), 1, "{path}");
     }
 }
@@ -83,18 +83,25 @@ async fn rules_send_embeddings_and_counts_to_their_services() {
 #[tokio::test]
 async fn a_benched_target_does_not_count_tokens() {
     let sick = Script::new().read_request();
-    let sick = sick.answer(500, "application/json", "{}").times(99);
+    let sick = sick.respond(500, "application/json", "{}").times(99);
     let first = Upstream::start([sick]).await;
     let others = [Upstream::start([]).await, Upstream::start([]).await];
     let config = config(Protocol::Messages, 9, [&first, &others[0], &others[1]]);
-    let stage = Stage::start(&config).await;
-    let ask = r#"{"model":"first/m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}"#;
+    let gateway = TestGateway::start(&config).await;
+    let send_request =
+        r#"{"model":"first/m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}"#;
     for _ in 0..3 {
-        stage.post("/v1/messages", ask).await;
+        gateway.post("/v1/messages", send_request).await;
     }
     let before = first.requests().len();
-    let answer = stage.post("/v1/messages/count_tokens", ask).await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    assert!(answer.text().contains("input_tokens"), "{}", answer.text());
+    let response = gateway
+        .post("/v1/messages/count_tokens", send_request)
+        .await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    assert!(
+        response.text().contains("input_tokens"),
+        "{}",
+        response.text()
+    );
     assert_eq!(first.requests().len(), before);
 }

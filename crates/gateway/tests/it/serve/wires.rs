@@ -60,7 +60,12 @@ pub(crate) fn path(protocol: Protocol, model: &str, stream: bool) -> String {
 }
 
 /// The body that a client of this dialect sends.
-pub(crate) fn question(protocol: Protocol, request: &Request, model: &str, stream: bool) -> Bytes {
+pub(crate) fn request_for(
+    protocol: Protocol,
+    request: &Request,
+    model: &str,
+    stream: bool,
+) -> Bytes {
     let mut to = Outgoing::new(model).stream(stream);
     // Ollama always gets these two, unless the client sets them.
     to.ollama.num_ctx = Some(8_192);
@@ -139,12 +144,12 @@ pub(crate) fn broken_off(protocol: Protocol, events: &[Event], error: &Error) ->
 pub(crate) fn answering(protocol: Protocol, response: &Response, stream: bool) -> Script {
     let script = Script::new().read_request();
     let script = match stream {
-        true => script.answer(
+        true => script.respond(
             200,
             stream_type(protocol),
             streamed(protocol, &response.to_events()),
         ),
-        false => script.answer(200, "application/json", whole(protocol, response)),
+        false => script.respond(200, "application/json", whole(protocol, response)),
     };
     script.times(20)
 }

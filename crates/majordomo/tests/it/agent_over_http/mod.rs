@@ -34,7 +34,7 @@ fn weather() -> Function {
 }
 
 async fn run(dialect: &Dialect, streamed: bool) -> (Upstream, RunOutcome) {
-    let (content_type, [calls, answer]) = match streamed {
+    let (content_type, [calls, response]) = match streamed {
         true => (
             dialect.content_type,
             [0, 1].map(|turn| dialect.stream(turn)),
@@ -43,9 +43,9 @@ async fn run(dialect: &Dialect, streamed: bool) -> (Upstream, RunOutcome) {
     };
     let script = Script::new()
         .read_request()
-        .answer(200, content_type, calls)
+        .respond(200, content_type, calls)
         .read_request()
-        .answer(200, content_type, answer);
+        .respond(200, content_type, response);
     let upstream = Upstream::start([script]).await;
     let transport = Transport::new(TransportConfig::default().proxies(Proxies::Direct));
     let settings = Settings::new("here", transport)

@@ -107,7 +107,7 @@ proptest! {
     #[test]
     fn each_call_has_exactly_one_result_in_order(
         tools in prop::collection::vec(any_tool(), 1..5),
-        answers in prop::collection::vec(prop::collection::vec(any_call(), 1..12), 0..5),
+        responses in prop::collection::vec(prop::collection::vec(any_call(), 1..12), 0..5),
         parallel in 1..10_usize,
         end in any_end(),
         streamed in any::<bool>(),
@@ -118,7 +118,7 @@ proptest! {
             .build()
             .unwrap();
         let fake = Fake::new("fp");
-        fake.enqueue("m", answers.into_iter().map(|calls| {
+        fake.enqueue("m", responses.into_iter().map(|calls| {
             let calls = calls.into_iter().map(Part::ToolCall);
             Step::respond(Response::new(calls.collect())).after(Duration::from_millis(100))
         }));
@@ -163,8 +163,8 @@ fn a_lost_or_misplaced_result_is_detected_in_every_dialect() {
         ToolCall::new("call_0", "look", "{}"),
         ToolCall::new("call_1", "listen", "{}"),
     ];
-    let conversation = |answered: &[&ToolCall]| {
-        let results = answered.iter().map(|call| ToolResult::new(call, "fine"));
+    let conversation = |responded: &[&ToolCall]| {
+        let results = responded.iter().map(|call| ToolResult::new(call, "fine"));
         [
             Message::user("go"),
             Message::new(
@@ -176,7 +176,7 @@ fn a_lost_or_misplaced_result_is_detected_in_every_dialect() {
     };
     let [look, listen] = &calls;
     for protocol in Protocol::ALL {
-        let check = |answered: &[&ToolCall]| written::check(protocol, &conversation(answered));
+        let check = |responded: &[&ToolCall]| written::check(protocol, &conversation(responded));
         assert_eq!(check(&[look, listen]), Ok(()));
         assert!(check(&[look]).is_err(), "{protocol:?}: lost");
         assert!(check(&[listen, look]).is_err(), "{protocol:?}: swapped");

@@ -9,7 +9,9 @@ use majordomo::{BoxFuture, Class, Request};
 use majordomo_testkit::{Authority, BlackHole, ClosedPort, Http2Settings, Http2Upstream, Identity};
 use majordomo_testkit::{Script, StreamStep, Upstream, frames};
 
-use super::stage::{After, FREE, HELLO, Head, RETRIED, SERVED, SOON, Stage, chunk, config, json};
+use super::harness::{
+    After, FREE, FaultHarness, HELLO, Head, RETRIED, SERVED, SOON, chunk, config, json,
+};
 
 const SHORT: Option<Duration> = Some(Duration::from_millis(100));
 
@@ -23,16 +25,16 @@ const UNTRUSTED: After = After {
 #[tokio::test]
 async fn a_refused_connection_is_retried_once_and_the_next_target_serves() {
     let port = ClosedPort::hold();
-    let stage = Head::at(format!("http://{}", port.address())).stage();
-    assert_eq!(stage.send().await, RETRIED);
+    let harness = Head::at(format!("http://{}", port.address())).harness();
+    assert_eq!(harness.send().await, RETRIED);
 }
 
 #[tokio::test]
 async fn an_unanswered_connection_ends_with_the_connect_timeout() {
     let hole = BlackHole::open();
     let short_timeouts = Timeouts::default().with_connect(SHORT);
-    let stage = Head::at(format!("http://{}", hole.address())).timeouts(short_timeouts);
-    assert_eq!(stage.stage().send().await, RETRIED);
+    let harness = Head::at(format!("http://{}", hole.address())).timeouts(short_timeouts);
+    assert_eq!(harness.harness().send().await, RETRIED);
 }
 
 /// A resolver that resolves no name.
@@ -46,11 +48,11 @@ impl Resolve for NoNames {
 
 #[tokio::test]
 async fn an_unresolvable_name_is_retried_once_and_named_in_the_error() {
-    let stage = Head::at("http://nowhere.example")
+    let harness = Head::at("http://nowhere.example")
         .config(config().resolver(NoNames))
-        .stage();
-    assert_eq!(stage.send().await, RETRIED);
-    let alone = stage.chain("head/m").generate(Request::user("hi")).await;
+        .harness();
+    assert_eq!(harness.send().await, RETRIED);
+    let alone = harness.chain("head/m").generate(Request::user("hi")).await;
     let error = alone.unwrap_err().to_string();
     assert!(error.contains("nowhere.example"), "{error}");
 }
@@ -68,8 +70,8 @@ async fn an_untrusted_certificate_benches_for_five_minutes_without_a_retry() {
         let script = Script::new().start_tls(&identity).read_request().stall();
         let upstream = Upstream::start([script]).await;
         let config = config().trust(authority.root());
-        let stage = Head::at(upstream.secure_uri("")).config(config).stage();
-        assert_eq!(stage.send().await, UNTRUSTED, "{what}");
+        let harness = Head::at(upstream.secure_uri("")).config(config).harness();
+        assert_eq!(harness.send().await, UNTRUSTED, "{what}");
         assert_eq!(upstream.requests().len(), 0, "{what}: nothing was sent");
         assert_eq!(upstream.connections().len(), 1, "{what}: no retry");
     }
@@ -80,8 +82,8 @@ async fn a_server_without_tls_receives_no_plaintext_request() {
     let script = Script::new().read_bytes(1);
     let script = script.send("HTTP/1.1 400 Bad Request\r\n\r\n").stall();
     let upstream = Upstream::start([script]).await;
-    let stage = Head::at(upstream.secure_uri("")).stage();
-    assert_eq!(stage.send().await, UNTRUSTED);
+    let harness = Head::at(upstream.secure_uri("")).harness();
+    assert_eq!(harness.send().await, UNTRUSTED);
     assert_eq!(upstream.connections().len(), 1);
 }
 
@@ -90,30 +92,30 @@ async fn a_stalled_tls_handshake_ends_with_the_connect_timeout() {
     let upstream = Upstream::start([Script::new().stall()]).await;
     let short_timeouts = Timeouts::default().with_connect(SHORT);
     let head = Head::at(upstream.secure_uri("")).timeouts(short_timeouts);
-    assert_eq!(head.stage().send().await, RETRIED);
+    assert_eq!(head.harness().send().await, RETRIED);
     upstream.closed(0, SOON).await;
 }
 
 #[tokio::test]
 async fn a_connection_closed_after_accept_is_retried_once() {
-    let (upstream, stage) = Stage::playing([Script::new()]).await;
-    assert_eq!(stage.send().await, RETRIED);
+    let (upstream, harness) = FaultHarness::playing([Script::new()]).await;
+    assert_eq!(harness.send().await, RETRIED);
     assert_eq!(upstream.connections().len(), 2);
 }
 
 #[tokio::test]
 async fn a_dead_pooled_connection_is_replaced_silently() {
-    let (upstream, stage) = Stage::playing([json(200, HELLO)]).await;
+    let (upstream, harness) = FaultHarness::playing([json(200, HELLO)]).await;
     for _ in 0..5 {
-        assert_eq!(stage.send().await, SERVED);
+        assert_eq!(harness.send().await, SERVED);
     }
     assert_eq!(upstream.requests().len(), 5);
 }
 
 #[tokio::test]
 async fn a_reset_after_the_request_is_retried_once() {
-    let (upstream, stage) = Stage::playing([Script::new().read_request().reset()]).await;
-    assert_eq!(stage.send().await, RETRIED);
+    let (upstream, harness) = FaultHarness::playing([Script::new().read_request().reset()]).await;
+    assert_eq!(harness.send().await, RETRIED);
     assert_eq!(upstream.requests().len(), 2);
 }
 
@@ -126,10 +128,10 @@ async fn a_response_that_never_starts_times_out_and_closes_the_connection() {
     let script = Script::new().read_request();
     let script = script.expect_close(SOON);
     let upstream = Upstream::start([script]).await;
-    let stage = Head::at(upstream.uri(""))
+    let harness = Head::at(upstream.uri(""))
         .timeouts(short_timeouts())
-        .stage();
-    assert_eq!(stage.send_streaming().await, RETRIED);
+        .harness();
+    assert_eq!(harness.send_streaming().await, RETRIED);
     upstream.closed(1, SOON).await;
 }
 
@@ -139,10 +141,10 @@ async fn a_response_whose_header_drips_times_out() {
     let script = Script::new().read_request();
     let script = script.drip(head, Duration::from_millis(20));
     let upstream = Upstream::start([script]).await;
-    let stage = Head::at(upstream.uri(""))
+    let harness = Head::at(upstream.uri(""))
         .timeouts(short_timeouts())
-        .stage();
-    assert_eq!(stage.send_streaming().await, RETRIED);
+        .harness();
+    assert_eq!(harness.send_streaming().await, RETRIED);
     upstream.closed(1, SOON).await;
 }
 
@@ -155,9 +157,9 @@ fn long() -> Request {
 async fn a_server_that_reads_nothing_ends_with_the_write_timeout() {
     let upstream = Upstream::start([Script::new().wait(SOON)]).await;
     let timeouts = Timeouts::default().with_write(SHORT);
-    let stage = Head::at(upstream.uri("")).timeouts(timeouts).stage();
-    let reply = stage.chain("head/m,tail/m").generate(long()).await;
-    assert_eq!(stage.after(reply), RETRIED);
+    let harness = Head::at(upstream.uri("")).timeouts(timeouts).harness();
+    let reply = harness.chain("head/m,tail/m").generate(long()).await;
+    assert_eq!(harness.after(reply), RETRIED);
 }
 
 #[tokio::test]
@@ -165,16 +167,16 @@ async fn an_error_response_before_the_request_is_fully_sent_is_read() {
     let body = r#"{"error":{"message":"too large","type":"invalid_request_error"}}"#;
     let script = Script::new()
         .read_head()
-        .answer(413, "application/json", body)
+        .respond(413, "application/json", body)
         .stall();
-    let (_upstream, stage) = Stage::playing([script]).await;
-    let reply = stage.chain("head/m,tail/m").generate(long()).await;
+    let (_upstream, harness) = FaultHarness::playing([script]).await;
+    let reply = harness.chain("head/m,tail/m").generate(long()).await;
     let expected = After {
         served_by: "none",
         class: Some(Class::Invalid),
         ..FREE
     };
-    assert_eq!(stage.after(reply), expected);
+    assert_eq!(harness.after(reply), expected);
 }
 
 fn answered() -> Vec<StreamStep> {
@@ -186,10 +188,10 @@ fn answered() -> Vec<StreamStep> {
     ]
 }
 
-async fn http2(streams: Vec<Vec<StreamStep>>) -> (Http2Upstream, Stage) {
+async fn http2(streams: Vec<Vec<StreamStep>>) -> (Http2Upstream, FaultHarness) {
     let upstream = Http2Upstream::start(Http2Settings::default(), streams).await;
-    let stage = over_http2(upstream.uri("")).stage();
-    (upstream, stage)
+    let harness = over_http2(upstream.uri("")).harness();
+    (upstream, harness)
 }
 
 fn over_http2(url: impl ToString) -> Head {
@@ -199,11 +201,11 @@ fn over_http2(url: impl ToString) -> Head {
 #[tokio::test]
 async fn a_refused_http2_stream_is_retried_for_free() {
     let refused = vec![StreamStep::Reset(h2::Reason::REFUSED_STREAM)];
-    let (upstream, stage) = http2(vec![refused, answered()]).await;
-    let after = stage.send().await;
+    let (upstream, harness) = http2(vec![refused, answered()]).await;
+    let after = harness.send().await;
     assert_eq!((after.served_by, after.failures), ("head/m", 0));
     assert_eq!(after.benched, Duration::ZERO);
-    upstream.asked(2, SOON).await;
+    upstream.wait_for_requests(2, SOON).await;
 }
 
 #[tokio::test]
@@ -218,8 +220,8 @@ async fn a_stream_above_the_goaway_id_is_retried_for_free() {
         .send(frames::data(1, HELLO.as_bytes(), true))
         .stall();
     let upstream = Upstream::start([leaving, serving]).await;
-    let stage = over_http2(upstream.uri("")).stage();
-    let after = stage.send().await;
+    let harness = over_http2(upstream.uri("")).harness();
+    let after = harness.send().await;
     assert_eq!((after.served_by, after.failures), ("head/m", 0));
     assert_eq!(after.benched, Duration::ZERO);
 }
@@ -228,18 +230,18 @@ async fn a_stream_above_the_goaway_id_is_retried_for_free() {
 async fn after_a_graceful_goaway_the_response_completes_and_the_next_request_reconnects() {
     let mut leaving = answered();
     leaving.insert(1, StreamStep::GoAway);
-    let (upstream, stage) = http2(vec![leaving, answered()]).await;
-    assert_eq!(stage.send().await, SERVED);
-    assert_eq!(stage.send().await, SERVED);
-    upstream.asked(2, SOON).await;
+    let (upstream, harness) = http2(vec![leaving, answered()]).await;
+    assert_eq!(harness.send().await, SERVED);
+    assert_eq!(harness.send().await, SERVED);
+    upstream.wait_for_requests(2, SOON).await;
 }
 
 #[tokio::test]
 async fn an_http2_stream_reset_before_its_response_is_retried_once() {
     let reset = vec![StreamStep::Reset(h2::Reason::INTERNAL_ERROR)];
-    let (upstream, stage) = http2(vec![reset]).await;
-    assert_eq!(stage.send().await, RETRIED);
-    upstream.asked(2, SOON).await;
+    let (upstream, harness) = http2(vec![reset]).await;
+    assert_eq!(harness.send().await, RETRIED);
+    upstream.wait_for_requests(2, SOON).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -252,11 +254,11 @@ async fn an_http2_stream_reset_after_its_first_text_is_reported_to_the_caller() 
         StreamStep::Wait(Duration::from_secs(1)),
         StreamStep::Reset(h2::Reason::INTERNAL_ERROR),
     ];
-    let (_upstream, stage) = http2(vec![reset]).await;
-    let error = stage.open().await.unwrap().finish().await.unwrap_err();
+    let (_upstream, harness) = http2(vec![reset]).await;
+    let error = harness.open().await.unwrap().finish().await.unwrap_err();
     assert_eq!(error.class(), Class::Transient, "{error}");
     assert_eq!(error.partial().unwrap().text(), "hel");
-    assert_eq!((stage.failures(), stage.tail.call_count("m")), (1, 0));
+    assert_eq!((harness.failures(), harness.tail.call_count("m")), (1, 0));
 }
 
 #[tokio::test]
@@ -267,9 +269,9 @@ async fn an_http2_window_that_never_opens_ends_with_the_write_timeout() {
     };
     let upstream = Http2Upstream::start(settings, [vec![StreamStep::Stall]]).await;
     let timeouts = Timeouts::default().with_write(SHORT);
-    let stage = over_http2(upstream.uri("")).timeouts(timeouts).stage();
-    let reply = stage.chain("head/m,tail/m").generate(long()).await;
-    assert_eq!(stage.after(reply), RETRIED);
+    let harness = over_http2(upstream.uri("")).timeouts(timeouts).harness();
+    let reply = harness.chain("head/m,tail/m").generate(long()).await;
+    assert_eq!(harness.after(reply), RETRIED);
 }
 
 #[tokio::test]
@@ -279,15 +281,15 @@ async fn a_server_with_one_concurrent_stream_serves_a_hundred_requests() {
         ..Http2Settings::default()
     };
     let upstream = Http2Upstream::start(settings, [answered()]).await;
-    let stage = over_http2(upstream.uri("")).stage();
-    assert_eq!(stage.send().await, SERVED);
+    let harness = over_http2(upstream.uri("")).harness();
+    assert_eq!(harness.send().await, SERVED);
     let mut in_flight = tokio::task::JoinSet::new();
     for _ in 0..100 {
-        let chain = stage.chain("head/m,tail/m");
+        let chain = harness.chain("head/m,tail/m");
         in_flight.spawn(async move { chain.generate(Request::user("hi")).await });
     }
     for reply in in_flight.join_all().await {
-        assert_eq!(stage.after(reply), SERVED);
+        assert_eq!(harness.after(reply), SERVED);
     }
 }
 
@@ -305,8 +307,8 @@ async fn an_unanswered_ping_ends_the_streams_of_a_dead_connection() {
             false,
         ));
     let upstream = Upstream::start([script.stall()]).await;
-    let stage = over_http2(upstream.uri("")).stage();
-    let error = stage.open().await.unwrap().finish().await.unwrap_err();
+    let harness = over_http2(upstream.uri("")).harness();
+    let error = harness.open().await.unwrap().finish().await.unwrap_err();
     assert_eq!(error.class(), Class::Transient, "{error}");
     assert_eq!(error.partial().unwrap().text(), "hel");
     upstream.closed(0, SOON).await;

@@ -5,9 +5,9 @@
 //! concerns the transport alone is tested with it.
 
 mod connecting;
+mod harness;
 mod many_requests;
 mod responses;
-mod stage;
 mod statuses;
 mod streams;
 mod tool_calls;

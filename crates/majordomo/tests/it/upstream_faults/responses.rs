@@ -7,22 +7,22 @@ use majordomo::transport::Timeouts;
 use majordomo::{Class, Part, Request};
 use majordomo_testkit::{Script, Upstream};
 
-use super::stage::{
-    After, DONE, FREE, HELLO, Head, RETRIED, SERVED, SOON, Stage, UNUSABLE, chunk, config, events,
-    json,
+use super::harness::{
+    After, DONE, FREE, FaultHarness, HELLO, Head, RETRIED, SERVED, SOON, UNUSABLE, chunk, config,
+    events, json,
 };
 
 /// The outcome of a request to a head with this script.
 async fn after(kind: ProviderKind, script: Script) -> After {
     let upstream = Upstream::start([script]).await;
-    Head::at(upstream.uri("")).kind(kind).stage().send().await
+    Head::at(upstream.uri("")).kind(kind).harness().send().await
 }
 
 /// The outcome of a streamed request to a head with this script.
 async fn after_streaming(kind: ProviderKind, script: Script) -> After {
     let upstream = Upstream::start([script]).await;
-    let stage = Head::at(upstream.uri("")).kind(kind).stage();
-    stage.send_streaming().await
+    let harness = Head::at(upstream.uri("")).kind(kind).harness();
+    harness.send_streaming().await
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn a_stream_that_starts_with_an_error_is_classified_by_its_body() {
 #[tokio::test]
 async fn an_html_page_instead_of_a_response_is_a_bad_response() {
     let page = "<!doctype html><title>Welcome to the hotel</title>";
-    let html = Script::new().read_request().answer(200, "text/html", page);
+    let html = Script::new().read_request().respond(200, "text/html", page);
     assert_eq!(after(ProviderKind::OpenAi, html.clone()).await, UNUSABLE);
     assert_eq!(after_streaming(ProviderKind::OpenAi, html).await, UNUSABLE);
 }
@@ -98,7 +98,7 @@ async fn a_response_is_decoded_by_content_whatever_its_content_type() {
         Script::new().read_request().send(bare),
         Script::new()
             .read_request()
-            .answer(200, "application/octet-stream", HELLO),
+            .respond(200, "application/octet-stream", HELLO),
         json(200, format!("\u{feff}{HELLO}")),
     ];
     for script in rows {
@@ -120,7 +120,7 @@ async fn a_body_that_is_not_utf_8_is_a_bad_response() {
         .collect();
     for body in [wide, broken] {
         let script = Script::new().read_request();
-        let script = script.answer(200, "application/json", body);
+        let script = script.respond(200, "application/json", body);
         assert_eq!(after(ProviderKind::OpenAi, script).await, UNUSABLE);
     }
 }
@@ -197,8 +197,8 @@ async fn an_unusual_but_decodable_response_is_served() {
 async fn an_error_never_echoes_a_long_body() {
     let junk = format!("{{\"nonsense\": {}", "x".repeat(100_000));
     for (status, body) in [(200, junk.clone()), (500, junk.clone()), (400, junk)] {
-        let (_upstream, stage) = Stage::playing([json(status, body)]).await;
-        let alone = stage.chain("head/m").generate(Request::user("hi")).await;
+        let (_upstream, harness) = FaultHarness::playing([json(status, body)]).await;
+        let alone = harness.chain("head/m").generate(Request::user("hi")).await;
         let text = alone.unwrap_err().to_string();
         assert!(text.len() < 2_000, "{status}: {} bytes", text.len());
     }
@@ -212,8 +212,8 @@ async fn an_endless_sse_line_is_cut_off_and_the_connection_closed() {
         .send(format!("{:x}\r\ndata: ", 1u64 << 40))
         .flood(block);
     let upstream = Upstream::start([script]).await;
-    let stage = Head::at(upstream.uri("")).stage();
-    assert_eq!(stage.send_streaming().await, UNUSABLE);
+    let harness = Head::at(upstream.uri("")).harness();
+    assert_eq!(harness.send_streaming().await, UNUSABLE);
     upstream.closed(0, SOON).await;
     // Our limit of 4 MiB, plus the kernel's buffers in both directions.
     let sent = upstream.connections()[0].bytes_sent;
@@ -227,10 +227,10 @@ async fn a_20_mb_image_in_one_sse_event_is_served() {
         "data: {{\"candidates\":[{{\"content\":{{\"role\":\"model\",\"parts\":[{{\"inlineData\":{{\"mimeType\":\"image/png\",\"data\":\"{picture}\"}}}}]}},\"finishReason\":\"STOP\"}}]}}\r\n\r\n"
     );
     let upstream = Upstream::start([events(event)]).await;
-    let stage = Head::at(upstream.uri(""))
+    let harness = Head::at(upstream.uri(""))
         .kind(ProviderKind::Google)
-        .stage();
-    let reply = stage.open().await.unwrap().finish().await.unwrap();
+        .harness();
+    let reply = harness.open().await.unwrap().finish().await.unwrap();
     let [Part::Image(image)] = &reply.parts[..] else {
         panic!("no picture among {} parts", reply.parts.len());
     };
@@ -246,8 +246,8 @@ async fn many_blank_lines_comments_and_data_lines_do_not_break_a_stream() {
         ": still here\n".repeat(100_000)
     );
     let body = format!("{noise}{}{noise}{DONE}", chunk(r#"{"content":"hello"}"#));
-    let (_upstream, stage) = Stage::playing([events(body)]).await;
-    let reply = stage.open().await.unwrap().finish().await.unwrap();
+    let (_upstream, harness) = FaultHarness::playing([events(body)]).await;
+    let reply = harness.open().await.unwrap().finish().await.unwrap();
     assert_eq!((&*reply.text(), &*reply.model), ("hello", "head/m"));
 }
 
@@ -275,8 +275,8 @@ async fn a_stream_decodes_the_same_for_any_chunking_and_line_ending() {
             .as_bytes()
             .chunks(if body.len() > 5_000 { 777 } else { 1 });
         let script = pieces.fold(script, Script::chunk).last_chunk();
-        let (_upstream, stage) = Stage::playing([script]).await;
-        let reply = stage.open().await.unwrap().finish().await.unwrap();
+        let (_upstream, harness) = FaultHarness::playing([script]).await;
+        let reply = harness.open().await.unwrap().finish().await.unwrap();
         assert_eq!(
             (reply.text(), &*reply.model),
             ("héllo".to_owned(), "head/m")
@@ -298,8 +298,8 @@ async fn an_endless_flood_of_sse_comments_times_out() {
     let script = Script::new().read_request().stream_head().flood(comment);
     let upstream = Upstream::start([script]).await;
     let timeouts = Timeouts::default().with_first_event(Duration::from_millis(200));
-    let stage = Head::at(upstream.uri("")).timeouts(timeouts).stage();
-    assert_eq!(stage.send_streaming().await, RETRIED);
+    let harness = Head::at(upstream.uri("")).timeouts(timeouts).harness();
+    assert_eq!(harness.send_streaming().await, RETRIED);
     upstream.closed(1, SOON).await;
 }
 
@@ -324,8 +324,8 @@ async fn an_endless_body_is_cut_off_and_the_connection_closed() {
     let script = Script::new().read_request().stream_head().flood(block);
     let upstream = Upstream::start([script]).await;
     let config = config().max_response_bytes(1 << 20);
-    let stage = Head::at(upstream.uri("")).config(config).stage();
-    assert_eq!(stage.send().await, UNUSABLE);
+    let harness = Head::at(upstream.uri("")).config(config).harness();
+    assert_eq!(harness.send().await, UNUSABLE);
     upstream.closed(0, SOON).await;
 }
 
@@ -337,8 +337,8 @@ async fn a_stream_of_100_000_small_chunks_is_read_to_its_end() {
     let piece = chunk(&format!(r#"{{"content":"{}"}}"#, "word ".repeat(20)));
     let script = Script::new().read_request().stream_head();
     let script = script.chunk(piece.repeat(CHUNKS)).chunk(DONE).last_chunk();
-    let (_upstream, stage) = Stage::playing([script]).await;
-    let reply = stage.open().await.unwrap().finish().await.unwrap();
+    let (_upstream, harness) = FaultHarness::playing([script]).await;
+    let reply = harness.open().await.unwrap().finish().await.unwrap();
     assert_eq!(
         (reply.text().len(), &*reply.model),
         (CHUNKS * 100, "head/m")
@@ -383,8 +383,8 @@ async fn a_204_304_or_101_status_is_a_bad_response() {
 async fn endless_interim_responses_are_a_bad_response() {
     let script = Script::new().read_request();
     let script = script.flood("HTTP/1.1 103 Early Hints\r\n\r\n");
-    let (upstream, stage) = Stage::playing([script]).await;
-    assert_eq!(stage.send().await, UNUSABLE);
+    let (upstream, harness) = FaultHarness::playing([script]).await;
+    assert_eq!(harness.send().await, UNUSABLE);
     upstream.closed(0, SOON).await;
 }
 
@@ -400,12 +400,12 @@ async fn a_body_with_a_wrong_content_length_is_a_bad_response() {
         format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n28\r\n{half}\r\n"),
         format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{half}"),
     ];
-    for answer in rows {
-        let script = Script::new().read_request().send(answer.clone());
+    for response in rows {
+        let script = Script::new().read_request().send(response.clone());
         assert_eq!(
             after(ProviderKind::OpenAi, script).await,
             UNUSABLE,
-            "{answer}"
+            "{response}"
         );
     }
 }
@@ -413,9 +413,9 @@ async fn a_body_with_a_wrong_content_length_is_a_bad_response() {
 #[tokio::test]
 async fn bytes_after_a_response_do_not_leak_into_the_next_one() {
     let script = json(200, HELLO).send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}");
-    let (upstream, stage) = Stage::playing([script]).await;
+    let (upstream, harness) = FaultHarness::playing([script]).await;
     for _ in 0..5 {
-        assert_eq!(stage.send().await, SERVED);
+        assert_eq!(harness.send().await, SERVED);
     }
     assert_eq!(upstream.requests().len(), 5);
 }

@@ -8,7 +8,9 @@ use majordomo::providers::ProviderKind;
 use majordomo::{Class, ErrorKind, Request};
 use majordomo_testkit::Upstream;
 
-use super::stage::{After, FREE, HELLO, Head, RETRIED, SERVED, Stage, config, json, with_headers};
+use super::harness::{
+    After, FREE, FaultHarness, HELLO, Head, RETRIED, SERVED, config, json, with_headers,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -31,7 +33,7 @@ const INVALID: After = After {
 /// The outcome of a request with this response.
 async fn after(kind: ProviderKind, status: u16, body: &str) -> After {
     let upstream = Upstream::start([json(status, body)]).await;
-    Head::at(upstream.uri("")).kind(kind).stage().send().await
+    Head::at(upstream.uri("")).kind(kind).harness().send().await
 }
 
 #[tokio::test]
@@ -59,21 +61,22 @@ async fn a_425_is_retried_once_and_does_not_count() {
 #[tokio::test]
 async fn a_429_with_retry_after_benches_exactly_that_long() {
     let scripts = [with_headers(429, &["retry-after: 7"]), json(200, HELLO)];
-    let (upstream, stage) = Stage::playing(scripts).await;
-    assert_eq!(stage.send().await, throttled(7 * SECOND));
+    let (upstream, harness) = FaultHarness::playing(scripts).await;
+    assert_eq!(harness.send().await, throttled(7 * SECOND));
 
-    stage.clock.advance(7 * SECOND - Duration::from_millis(1));
-    assert_eq!(stage.send().await.calls, 0, "it is still benched");
+    harness.clock.advance(7 * SECOND - Duration::from_millis(1));
+    assert_eq!(harness.send().await.calls, 0, "it is still benched");
     assert_eq!(upstream.requests().len(), 1);
 
-    stage.clock.advance(Duration::from_millis(1));
-    assert_eq!(stage.send().await, SERVED);
+    harness.clock.advance(Duration::from_millis(1));
+    assert_eq!(harness.send().await, SERVED);
 }
 
 #[tokio::test]
 async fn an_exhausted_chain_reports_the_shortest_retry_after() {
-    let (_upstream, stage) = Stage::playing([with_headers(429, &["retry-after: 7"])]).await;
-    let alone = stage.chain("head/m").generate(Request::user("hi")).await;
+    let (_upstream, harness) =
+        FaultHarness::playing([with_headers(429, &["retry-after: 7"])]).await;
+    let alone = harness.chain("head/m").generate(Request::user("hi")).await;
     let error = alone.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Exhausted);
     assert_eq!(error.retry_after(), Some(7 * SECOND));
@@ -117,8 +120,8 @@ async fn every_form_of_retry_after_is_decoded() {
     for (headers, expected) in rows {
         let upstream = Upstream::start([with_headers(429, headers)]).await;
         let config = config().wall_clock(november);
-        let stage = Head::at(upstream.uri("")).config(config).stage();
-        assert_eq!(&stage.send().await, expected, "{headers:?}");
+        let harness = Head::at(upstream.uri("")).config(config).harness();
+        assert_eq!(&harness.send().await, expected, "{headers:?}");
     }
 }
 
@@ -147,18 +150,22 @@ async fn a_jumping_wall_clock_neither_lengthens_nor_ends_a_bench() {
         let scripts = [with_headers(429, &[date]), json(200, HELLO)];
         let upstream = Upstream::start(scripts).await;
         let config = config().wall_clock(test_clock);
-        let stage = Head::at(upstream.uri("")).config(config).stage();
-        assert_eq!(stage.send().await, throttled(expected), "{shown}");
+        let harness = Head::at(upstream.uri("")).config(config).harness();
+        assert_eq!(harness.send().await, throttled(expected), "{shown}");
         for jump in [RIGHT + 3_600, RIGHT - 3_600, 0, 253_402_300_799] {
             WALL_CLOCK.store(jump, Ordering::Relaxed);
-            assert_eq!(stage.benched("head/m"), expected, "{shown}, then {jump}");
+            assert_eq!(harness.benched("head/m"), expected, "{shown}, then {jump}");
         }
         if !expected.is_zero() {
-            stage.clock.advance(expected - Duration::from_millis(1));
-            assert_eq!(stage.send().await.calls, 0, "{shown}: it is still benched");
-            stage.clock.advance(Duration::from_millis(1));
+            harness.clock.advance(expected - Duration::from_millis(1));
+            assert_eq!(
+                harness.send().await.calls,
+                0,
+                "{shown}: it is still benched"
+            );
+            harness.clock.advance(Duration::from_millis(1));
         }
-        assert_eq!(stage.send().await, SERVED, "{shown}");
+        assert_eq!(harness.send().await, SERVED, "{shown}");
     }
 }
 
@@ -209,8 +216,8 @@ async fn exhausted_credit_benches_the_credential_not_the_model() {
 #[tokio::test]
 async fn the_other_models_of_an_exhausted_account_are_not_called() {
     let body = r#"{"error":{"message":"no","code":"insufficient_quota"}}"#;
-    let (upstream, stage) = Stage::playing([json(429, body)]).await;
-    let chain = stage.chain("head/m,head/n,tail/m");
+    let (upstream, harness) = FaultHarness::playing([json(429, body)]).await;
+    let chain = harness.chain("head/m,head/n,tail/m");
     let reply = chain.generate(Request::user("hi")).await.unwrap();
     assert_eq!(reply.model, "tail/m");
     assert_eq!(upstream.requests().len(), 1);
@@ -240,8 +247,9 @@ async fn retry_after_is_honored_on_overload_and_lengthens_the_bench_of_other_err
         (502, lengthened.clone()),
         (504, lengthened),
     ] {
-        let (_upstream, stage) = Stage::playing([with_headers(status, &["retry-after: 7"])]).await;
-        assert_eq!(stage.send().await, expected, "{status}");
+        let (_upstream, harness) =
+            FaultHarness::playing([with_headers(status, &["retry-after: 7"])]).await;
+        assert_eq!(harness.send().await, expected, "{status}");
     }
 }
 
@@ -328,12 +336,12 @@ async fn a_403_that_names_neither_key_nor_account_benches_nothing() {
 async fn a_thousand_bad_requests_get_a_thousand_errors_and_bench_nothing() {
     let body = r#"{"error":{"message":"bad","type":"invalid_request_error","code":null}}"#;
     for (status, repeats) in [(400, 1_000), (413, 50), (422, 50)] {
-        let (upstream, stage) = Stage::playing([json(status, body).times(repeats)]).await;
+        let (upstream, harness) = FaultHarness::playing([json(status, body).times(repeats)]).await;
         for _ in 0..repeats {
-            assert_eq!(stage.send().await, INVALID, "{status}");
+            assert_eq!(harness.send().await, INVALID, "{status}");
         }
         assert_eq!(upstream.requests().len(), repeats, "{status}");
-        assert_eq!(stage.tail.call_count("m"), 0, "{status}");
+        assert_eq!(harness.tail.call_count("m"), 0, "{status}");
     }
 }
 
@@ -401,8 +409,8 @@ async fn an_incapable_target_is_skipped_without_penalty() {
 #[tokio::test]
 async fn an_incapable_last_target_is_reported_with_its_own_message() {
     let body = r#"{"error":{"message":"The model `m` does not exist","code":"model_not_found"}}"#;
-    let (_upstream, stage) = Stage::playing([json(404, body)]).await;
-    let alone = stage.chain("head/m").generate(Request::user("hi")).await;
+    let (_upstream, harness) = FaultHarness::playing([json(404, body)]).await;
+    let alone = harness.chain("head/m").generate(Request::user("hi")).await;
     let error = alone.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Exhausted);
     assert!(error.to_string().contains("does not exist"), "{error}");
@@ -422,11 +430,11 @@ async fn a_content_policy_error_goes_to_the_caller_without_penalty() {
 #[tokio::test]
 async fn a_content_policy_error_advances_if_configured() {
     let upstream = Upstream::start([json(400, FILTERED)]).await;
-    let stage = Head::at(upstream.uri(""))
-        .stage_with(ChainConfig::default().with_advance_on_permanent(true));
+    let harness = Head::at(upstream.uri(""))
+        .harness_with(ChainConfig::default().with_advance_on_permanent(true));
     let expected = After {
         class: Some(Class::Policy),
         ..FREE
     };
-    assert_eq!(stage.send().await, expected);
+    assert_eq!(harness.send().await, expected);
 }

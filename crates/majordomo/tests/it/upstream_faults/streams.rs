@@ -8,7 +8,7 @@ use majordomo::transport::Timeouts;
 use majordomo::{Class, ErrorKind, Event, FinishReason, Request, StreamItem};
 use majordomo_testkit::{Script, Upstream};
 
-use super::stage::{DONE, Head, RETRIED, SOON, Stage, UNUSABLE, chunk, events};
+use super::harness::{DONE, FaultHarness, Head, RETRIED, SOON, UNUSABLE, chunk, events};
 use crate::support::drain;
 
 fn text(text: &str) -> String {
@@ -25,13 +25,13 @@ async fn a_stalled_stream_ends_with_the_idle_timeout_and_the_partial_response() 
     let three = format!("{}{}{}", text("a"), text("b"), text("c"));
     let upstream = Upstream::start([begun(&three).stall()]).await;
     let timeouts = Timeouts::default().with_idle(Duration::from_millis(100));
-    let stage = Head::at(upstream.uri("")).timeouts(timeouts).stage();
-    let error = stage.open().await.unwrap().finish().await.unwrap_err();
+    let harness = Head::at(upstream.uri("")).timeouts(timeouts).harness();
+    let error = harness.open().await.unwrap().finish().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout(Timer::Idle));
     assert_eq!(error.partial().unwrap().text(), "abc");
-    assert_eq!(stage.failures(), 1);
+    assert_eq!(harness.failures(), 1);
     assert_eq!(
-        stage.tail.call_count("m"),
+        harness.tail.call_count("m"),
         0,
         "no failover after the commit"
     );
@@ -47,8 +47,8 @@ async fn a_stream_of_pings_only_ends_with_the_first_event_timeout() {
     let upstream = Upstream::start([paced]).await;
     let timeouts = Timeouts::default().with_first_event(Duration::from_millis(200));
     let head = Head::at(upstream.uri("")).kind(ProviderKind::Anthropic);
-    let stage = head.timeouts(timeouts).stage();
-    assert_eq!(stage.send_streaming().await, RETRIED);
+    let harness = head.timeouts(timeouts).harness();
+    assert_eq!(harness.send_streaming().await, RETRIED);
 }
 
 #[tokio::test]
@@ -59,11 +59,11 @@ async fn a_stream_that_only_pings_after_its_start_ends_with_the_event_idle_timeo
     });
     let upstream = Upstream::start([paced]).await;
     let timeouts = Timeouts::default().with_event_idle(Duration::from_millis(200));
-    let stage = Head::at(upstream.uri("")).timeouts(timeouts).stage();
-    let error = stage.open().await.unwrap().finish().await.unwrap_err();
+    let harness = Head::at(upstream.uri("")).timeouts(timeouts).harness();
+    let error = harness.open().await.unwrap().finish().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout(Timer::EventIdle));
     assert_eq!(error.partial().unwrap().text(), "hello");
-    assert_eq!((stage.failures(), stage.tail.call_count("m")), (1, 0));
+    assert_eq!((harness.failures(), harness.tail.call_count("m")), (1, 0));
 }
 
 /// A valid stream per dialect: its start with the text `hello`, and its end.
@@ -95,32 +95,32 @@ const DIALECTS: &[(ProviderKind, &str, &str)] = &[
     ),
 ];
 
-async fn stage(kind: ProviderKind, script: Script) -> (Upstream, Stage) {
+async fn harness(kind: ProviderKind, script: Script) -> (Upstream, FaultHarness) {
     let upstream = Upstream::start([script]).await;
-    let stage = Head::at(upstream.uri("")).kind(kind).stage();
-    (upstream, stage)
+    let harness = Head::at(upstream.uri("")).kind(kind).harness();
+    (upstream, harness)
 }
 
 #[tokio::test]
 async fn the_end_of_the_body_without_a_finish_is_a_truncated_stream() {
     for (kind, beginning, _) in DIALECTS {
-        let (_upstream, stage) = stage(*kind, events(beginning)).await;
-        let error = stage.open().await.unwrap().finish().await.unwrap_err();
+        let (_upstream, harness) = harness(*kind, events(beginning)).await;
+        let error = harness.open().await.unwrap().finish().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Truncated, "{kind:?}: {error}");
         assert_eq!(error.class(), Class::BadResponse, "{kind:?}");
         assert_eq!(error.partial().unwrap().text(), "hello", "{kind:?}");
-        assert_eq!(stage.failures(), 1, "{kind:?}");
+        assert_eq!(harness.failures(), 1, "{kind:?}");
     }
 }
 
 #[tokio::test]
 async fn a_terminator_without_a_finish_reason_ends_the_stream() {
     let body = format!("{}data: [DONE]\n\n", text("hello"));
-    let (_upstream, stage) = Stage::playing([events(body)]).await;
-    let reply = stage.open().await.unwrap().finish().await.unwrap();
+    let (_upstream, harness) = FaultHarness::playing([events(body)]).await;
+    let reply = harness.open().await.unwrap().finish().await.unwrap();
     assert_eq!(reply.text(), "hello");
     assert_eq!(reply.finish, FinishReason::Stop);
-    assert_eq!(stage.failures(), 0);
+    assert_eq!(harness.failures(), 0);
 }
 
 #[tokio::test]
@@ -134,14 +134,14 @@ async fn events_after_the_finish_are_ignored() {
         };
         for more in [*end, *again, "garbage\n\n"] {
             let script = begun(beginning).chunk(end).chunk(more).last_chunk();
-            let (_upstream, stage) = stage(*kind, script).await;
-            let reply = stage.open().await.unwrap().finish().await.unwrap();
+            let (_upstream, harness) = harness(*kind, script).await;
+            let reply = harness.open().await.unwrap().finish().await.unwrap();
             assert_eq!(
                 (&*reply.text(), &*reply.model),
                 ("hello", "head/m"),
                 "{kind:?}"
             );
-            assert_eq!(stage.failures(), 0, "{kind:?}");
+            assert_eq!(harness.failures(), 0, "{kind:?}");
         }
     }
 }
@@ -149,8 +149,8 @@ async fn events_after_the_finish_are_ignored() {
 #[tokio::test]
 async fn a_server_that_keeps_sending_after_the_finish_is_disconnected() {
     let script = begun(&format!("{}{DONE}", text("hello"))).flood("3\r\n: k\r\n");
-    let (upstream, stage) = Stage::playing([script]).await;
-    let reply = stage.open().await.unwrap().finish().await.unwrap();
+    let (upstream, harness) = FaultHarness::playing([script]).await;
+    let reply = harness.open().await.unwrap().finish().await.unwrap();
     assert_eq!(reply.text(), "hello");
     upstream.closed(0, SOON).await;
 }
@@ -169,15 +169,15 @@ async fn a_mid_stream_error_keeps_its_class_in_every_dialect() {
     for (kind, error, class) in errors {
         let (_, beginning, _) = DIALECTS.iter().find(|it| it.0 == kind).unwrap();
         let script = begun(beginning).chunk(&error).last_chunk();
-        let (_upstream, stage) = stage(kind, script).await;
-        let failure = stage.open().await.unwrap().finish().await.unwrap_err();
+        let (_upstream, harness) = harness(kind, script).await;
+        let failure = harness.open().await.unwrap().finish().await.unwrap_err();
         assert_eq!(failure.class(), class, "{kind:?}: {failure}");
         assert_eq!(failure.partial().unwrap().text(), "hello", "{kind:?}");
         let counted = u32::from(class == Class::Transient);
-        assert_eq!(stage.failures(), counted, "{kind:?}");
-        let waits = stage.benched("head/m") == Duration::from_secs(7);
+        assert_eq!(harness.failures(), counted, "{kind:?}");
+        let waits = harness.benched("head/m") == Duration::from_secs(7);
         assert_eq!(waits, class == Class::RateLimited, "{kind:?}");
-        assert_eq!(stage.tail.call_count("m"), 0, "{kind:?}");
+        assert_eq!(harness.tail.call_count("m"), 0, "{kind:?}");
     }
 }
 
@@ -185,8 +185,8 @@ async fn a_mid_stream_error_keeps_its_class_in_every_dialect() {
 async fn a_stream_that_dies_before_its_first_text_fails_over_invisibly() {
     let role = chunk(r#"{"role":"assistant","content":""}"#);
     for script in [begun(&role), begun(&role).reset()] {
-        let (_upstream, stage) = Stage::playing([script]).await;
-        let chain = stage.chain("head/m,tail/m");
+        let (_upstream, harness) = FaultHarness::playing([script]).await;
+        let chain = harness.chain("head/m,tail/m");
         let mut open = chain.open(Request::user("hi")).await.unwrap();
         assert_eq!(open.target, "tail/m");
         let events: Vec<Event> = drain(&mut open.events)
@@ -206,22 +206,22 @@ async fn a_stream_that_dies_before_its_first_text_fails_over_invisibly() {
 #[tokio::test]
 async fn a_stream_that_dies_after_its_first_text_is_reported_to_the_caller() {
     for script in [begun(&text("hel")), begun(&text("hel")).reset()] {
-        let (_upstream, stage) = Stage::playing([script]).await;
-        let mut stream = stage.open().await.unwrap();
+        let (_upstream, harness) = FaultHarness::playing([script]).await;
+        let mut stream = harness.open().await.unwrap();
         let first = stream.next().await.unwrap().unwrap();
         assert_eq!(first, StreamItem::Text("hel".into()));
         let error = stream.next().await.unwrap().unwrap_err();
         assert_eq!(error.partial().unwrap().text(), "hel");
         assert!(stream.next().await.is_none(), "nothing after the error");
-        assert_eq!(stage.tail.call_count("m"), 0);
-        assert_eq!(stage.failures(), 1);
+        assert_eq!(harness.tail.call_count("m"), 0);
+        assert_eq!(harness.failures(), 1);
     }
 }
 
 #[tokio::test]
 async fn a_half_closed_connection_is_a_truncated_stream() {
     let role = chunk(r#"{"role":"assistant","content":""}"#);
-    let (upstream, stage) = Stage::playing([begun(&role).shut_write().stall()]).await;
-    assert_eq!(stage.send_streaming().await, UNUSABLE);
+    let (upstream, harness) = FaultHarness::playing([begun(&role).shut_write().stall()]).await;
+    assert_eq!(harness.send_streaming().await, UNUSABLE);
     upstream.closed(0, SOON).await;
 }

@@ -2,18 +2,18 @@
 
 use majordomo::{ErrorKind, Response, Result, ToolCall};
 
-use super::stage::{Stage, chunk, events};
+use super::harness::{FaultHarness, chunk, events};
 
 const FINISH: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n";
 
 /// The response to a stream of these `tool_calls` elements, one per chunk.
-async fn answer(pieces: &[&str]) -> Result<Response> {
+async fn respond(pieces: &[&str]) -> Result<Response> {
     let chunks = pieces
         .iter()
         .map(|piece| chunk(&format!(r#"{{"tool_calls":[{piece}]}}"#)));
     let body: String = chunks.chain([FINISH.to_owned()]).collect();
-    let (_upstream, stage) = Stage::playing([events(body)]).await;
-    stage.open().await?.finish().await
+    let (_upstream, harness) = FaultHarness::playing([events(body)]).await;
+    harness.open().await?.finish().await
 }
 
 fn shown(calls: &[ToolCall]) -> Vec<String> {
@@ -86,8 +86,8 @@ async fn malformed_tool_arguments_are_passed_on_verbatim_and_fail_to_parse() {
 async fn a_truncated_tool_call_is_never_delivered_as_whole() {
     let piece = r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}"#;
     let body = chunk(&format!(r#"{{"tool_calls":[{piece}]}}"#));
-    let (_upstream, stage) = Stage::playing([events(body)]).await;
-    let mut stream = stage.open().await.unwrap();
+    let (_upstream, harness) = FaultHarness::playing([events(body)]).await;
+    let mut stream = harness.open().await.unwrap();
     let first = stream.next().await.unwrap();
     assert_eq!(first.unwrap_err().kind(), ErrorKind::Truncated);
 }

@@ -55,7 +55,9 @@ const DECODED: &[&str] = &["plain", "tool results", "stream"];
 async fn exchange(name: &str, model: &str, feature: &str, request: Request) -> String {
     let stream = feature == "stream";
     let (content_type, body) = responses::of(name, stream);
-    let script = Script::new().read_request().answer(200, content_type, body);
+    let script = Script::new()
+        .read_request()
+        .respond(200, content_type, body);
     let upstream = Upstream::start([script]).await;
     let model = provider(name, &upstream).model(model).expect("a model");
     let (request, notes) = request.recording_changes();

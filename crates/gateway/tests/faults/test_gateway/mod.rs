@@ -18,12 +18,12 @@ use tokio::time::timeout;
 
 pub(crate) use client::Client;
 pub(crate) use fixtures::*;
-use oracles::Held;
+use oracles::OpenResources;
 pub(crate) use record::{lines_of, logged};
 pub(crate) use secure::secure;
 
 /// Timeout that only a broken gateway reaches.
-pub(crate) const FOREVER: Duration = Duration::from_secs(30);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs one case. Cases are serialized, because they count the process's resources.
 pub(crate) fn case(work: impl Future<Output = ()>) {
@@ -43,18 +43,18 @@ fn with_demo(config: &str) -> String {
     format!("{config}{demo}")
 }
 
-/// A running gateway. Each case ends with [`holds`](Self::holds).
-pub(crate) struct Stage {
+/// A running gateway. Each case ends with [`assert_invariants`](Self::assert_invariants).
+pub(crate) struct TestGateway {
     pub(crate) address: SocketAddr,
     pub(crate) operator: SocketAddr,
     folder: tempfile::TempDir,
     stop: Option<oneshot::Sender<()>>,
     running: Option<JoinHandle<()>>,
     plain: bool,
-    before: Option<Held>,
+    before: Option<OpenResources>,
 }
 
-impl Stage {
+impl TestGateway {
     /// Starts a gateway with this configuration.
     pub(crate) async fn start(config: &str) -> Self {
         Self::with(config, Limits::default()).await
@@ -81,7 +81,7 @@ impl Stage {
         let started = Gateway::start_with(&options, environment, limits).await;
         let gateway = started.unwrap_or_else(|error| panic!("{error}"));
         let (stop, stopped) = oneshot::channel();
-        let mut stage = Self {
+        let mut server = Self {
             address: gateway.address().expect("it listens"),
             operator: gateway.operator_address().expect("it listens"),
             running: Some(tokio::spawn(gateway.run(async {
@@ -93,29 +93,29 @@ impl Stage {
             folder,
         };
         // Initialize lazily created resources before counting.
-        stage.assert_alive().await;
-        stage
-            .look_until("/metrics", "majordomo_open_requests 0")
+        server.assert_alive().await;
+        server
+            .poll_operator_until("/metrics", "majordomo_open_requests 0")
             .await;
-        stage.before = Some(Held::now());
-        stage
+        server.before = Some(OpenResources::now());
+        server
     }
 
     /// Ends the case: drops `others` and checks the invariants.
-    pub(crate) async fn holds<T>(self, others: T) {
-        self.holds_but_for(0, others).await;
+    pub(crate) async fn assert_invariants<T>(self, others: T) {
+        self.assert_invariants_after_panics(0, others).await;
     }
 
     /// The same, allowing for this many deliberate panics.
-    pub(crate) async fn holds_but_for<T>(mut self, panics: usize, others: T) {
+    pub(crate) async fn assert_invariants_after_panics<T>(mut self, panics: usize, others: T) {
         drop(others);
         let mut pages = String::new();
         if self.running.is_some() {
             self.assert_alive().await;
-            self.look_until("/metrics", "majordomo_open_requests 0")
+            self.poll_operator_until("/metrics", "majordomo_open_requests 0")
                 .await;
             for path in ["/", "/metrics", "/api/health"] {
-                pages.push_str(&self.look(path).await);
+                pages.push_str(&self.get_operator(path).await);
             }
         }
         let before = self.before.take().expect("a case ends once");
@@ -146,7 +146,7 @@ impl Stage {
     /// Waits for the shutdown to complete.
     pub(crate) async fn stopped(&mut self) {
         let running = self.running.take().expect("it is waited for once");
-        let ended = timeout(FOREVER, running).await.expect("it stops");
+        let ended = timeout(TEST_TIMEOUT, running).await.expect("it stops");
         ended.expect("it does not panic");
     }
 
@@ -162,7 +162,7 @@ impl Stage {
     }
 
     /// Sends a GET to the operator listener.
-    pub(crate) async fn look(&self, path: &str) -> String {
+    pub(crate) async fn get_operator(&self, path: &str) -> String {
         let host = self.operator;
         let head = format!(
             "GET {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {CLIENT_KEY}\r\nconnection: close\r\n\r\n"
@@ -179,28 +179,28 @@ impl Stage {
     }
 
     /// Polls the operator listener until the page contains `expected`.
-    pub(crate) async fn look_until(&self, path: &str, expected: &str) {
+    pub(crate) async fn poll_operator_until(&self, path: &str, expected: &str) {
         let looking = async {
-            while !self.look(path).await.contains(expected) {
+            while !self.get_operator(path).await.contains(expected) {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
-        let seen = timeout(FOREVER, looking).await;
+        let seen = timeout(TEST_TIMEOUT, looking).await;
         seen.unwrap_or_else(|_| panic!("{path} never contains {expected}"));
     }
 
     /// A plain request is served; with TLS, a health check.
     pub(crate) async fn assert_alive(&self) {
         if !self.plain {
-            assert_eq!(statuses(&self.look("/healthz").await), [200]);
+            assert_eq!(statuses(&self.get_operator("/healthz").await), [200]);
             return;
         }
-        let answer = self.raw(ask("demo/text", false)).await;
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        let response = self.raw(chat_request("demo/text", false)).await;
+        assert!(response.starts_with("HTTP/1.1 200"), "{response}");
     }
 }
 
-impl Drop for Stage {
+impl Drop for TestGateway {
     fn drop(&mut self) {
         let skipped = self.before.is_some() && !std::thread::panicking();
         assert!(!skipped, "a case ends with `holds`");

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 /// A running gateway. It stops when this is dropped.
-pub(crate) struct Stage {
+pub(crate) struct TestGateway {
     pub(crate) address: SocketAddr,
     /// Address of the operator listener.
     pub(crate) operator: SocketAddr,
@@ -29,7 +29,7 @@ pub(crate) type Headers<'a> = &'a [(&'a str, &'a str)];
 
 /// A response.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct TestResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
@@ -37,7 +37,7 @@ pub(crate) struct Answer {
     pub(crate) cut: bool,
 }
 
-impl Stage {
+impl TestGateway {
     /// Starts a gateway with this configuration and an empty environment.
     pub(crate) async fn start(config: &str) -> Self {
         Self::start_with(config, |_| {}).await
@@ -71,7 +71,7 @@ impl Stage {
     }
 
     /// Sends a JSON body and reads the whole response.
-    pub(crate) async fn post(&self, path: &str, body: impl Into<Bytes>) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: impl Into<Bytes>) -> TestResponse {
         let request = Request::builder()
             .method(Method::POST)
             .uri(path)
@@ -83,7 +83,7 @@ impl Stage {
     }
 
     /// Sends a GET.
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> TestResponse {
         let request = Request::builder()
             .uri(path)
             .header("host", "localhost")
@@ -93,7 +93,12 @@ impl Stage {
     }
 
     /// Sends a request with these headers; a body makes it a POST.
-    pub(crate) async fn ask(&self, path: &str, headers: Headers<'_>, body: &str) -> Answer {
+    pub(crate) async fn request(
+        &self,
+        path: &str,
+        headers: Headers<'_>,
+        body: &str,
+    ) -> TestResponse {
         let method = match body.is_empty() {
             true => Method::GET,
             false => Method::POST,
@@ -130,12 +135,17 @@ impl Stage {
     }
 
     /// Sends any request.
-    pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
+    pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> TestResponse {
         self.send_to(self.address, request).await
     }
 
     /// Sends a request to the operator listener; a body makes it a POST of JSON.
-    pub(crate) async fn look(&self, path: &str, headers: Headers<'_>, body: &[u8]) -> Answer {
+    pub(crate) async fn send_to_operator(
+        &self,
+        path: &str,
+        headers: Headers<'_>,
+        body: &[u8],
+    ) -> TestResponse {
         let request = Request::builder()
             .method(match body {
                 [] => Method::GET,
@@ -155,14 +165,14 @@ impl Stage {
         self.send_to(self.operator, request).await
     }
 
-    async fn send_to(&self, address: SocketAddr, request: Request<Full<Bytes>>) -> Answer {
+    async fn send_to(&self, address: SocketAddr, request: Request<Full<Bytes>>) -> TestResponse {
         let stream = TcpStream::connect(address).await.expect("it listens");
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
             .await
             .expect("it speaks HTTP");
         let driver = tokio::spawn(connection);
-        let answer = sender.send_request(request).await.expect("it answers");
-        let (head, mut incoming) = answer.into_parts();
+        let response = sender.send_request(request).await.expect("it answers");
+        let (head, mut incoming) = response.into_parts();
         let mut body = Vec::new();
         // A truncated body is kept.
         let cut = loop {
@@ -173,7 +183,7 @@ impl Stage {
             }
         };
         driver.abort();
-        Answer {
+        TestResponse {
             status: head.status,
             headers: head.headers,
             body: body.into(),
@@ -182,7 +192,7 @@ impl Stage {
     }
 }
 
-impl Answer {
+impl TestResponse {
     /// The body as text.
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).expect("answers are text")

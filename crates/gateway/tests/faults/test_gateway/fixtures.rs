@@ -19,7 +19,7 @@ pub(crate) fn post(path: &str, headers: &str, body: &str) -> String {
 }
 
 /// A Chat request.
-pub(crate) fn ask(model: &str, stream: bool) -> String {
+pub(crate) fn chat_request(model: &str, stream: bool) -> String {
     let body = format!(
         r#"{{"model":"{model}","stream":{stream},"messages":[{{"role":"user","content":"{PROMPT}"}}]}}"#
     );
@@ -53,8 +53,8 @@ pub(crate) async fn standing_still(count: usize) -> Upstream {
 }
 
 /// A header's value in a raw response.
-pub(crate) fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
-    let head = answer.split("\r\n\r\n").next()?;
+pub(crate) fn header<'a>(response: &'a str, name: &str) -> Option<&'a str> {
+    let head = response.split("\r\n\r\n").next()?;
     let mut headers = head.lines().filter_map(|line| line.split_once(": "));
     headers
         .find(|(n, _)| n.eq_ignore_ascii_case(name))
@@ -62,8 +62,8 @@ pub(crate) fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// The status of each response on a connection, in order.
-pub(crate) fn statuses(answers: &str) -> Vec<u16> {
-    let found = answers.split("HTTP/1.1 ").skip(1);
+pub(crate) fn statuses(responses: &str) -> Vec<u16> {
+    let found = responses.split("HTTP/1.1 ").skip(1);
     found
         .filter_map(|rest| rest.get(..3)?.parse().ok())
         .collect()

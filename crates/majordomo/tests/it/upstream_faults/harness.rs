@@ -16,7 +16,7 @@ use majordomo_testkit::{Script, Upstream};
 pub(crate) const SOON: Duration = Duration::from_secs(5);
 
 /// The registry, its manual clock, and the healthy tail.
-pub(crate) struct Stage {
+pub(crate) struct FaultHarness {
     pub(crate) registry: Registry,
     pub(crate) clock: ManualClock,
     pub(crate) tail: Fake,
@@ -56,11 +56,11 @@ impl Head {
         self
     }
 
-    pub(crate) fn stage(self) -> Stage {
-        self.stage_with(ChainConfig::default())
+    pub(crate) fn harness(self) -> FaultHarness {
+        self.harness_with(ChainConfig::default())
     }
 
-    pub(crate) fn stage_with(self, chain: ChainConfig) -> Stage {
+    pub(crate) fn harness_with(self, chain: ChainConfig) -> FaultHarness {
         let clock = ManualClock::new();
         let registry = Registry::builder()
             .environment(Default::default())
@@ -75,7 +75,7 @@ impl Head {
         registry.register(head.expect("the address of a test"));
         let tail = Fake::new("tail");
         registry.register(tail.clone());
-        Stage {
+        FaultHarness {
             registry,
             clock,
             tail,
@@ -132,12 +132,12 @@ pub(crate) const SERVED: After = After {
     ..FREE
 };
 
-impl Stage {
+impl FaultHarness {
     /// A head that plays these scripts, one per connection.
     pub(crate) async fn playing(scripts: impl IntoIterator<Item = Script>) -> (Upstream, Self) {
         let upstream = Upstream::start(scripts).await;
-        let stage = Head::at(upstream.uri("")).stage();
-        (upstream, stage)
+        let harness = Head::at(upstream.uri("")).harness();
+        (upstream, harness)
     }
 
     pub(crate) fn chain(&self, spec: &str) -> Chain {
@@ -214,7 +214,7 @@ fn head_calls(attempt_log: &AttemptLog) -> (usize, Option<Class>) {
 /// Responds with a body labeled as JSON.
 pub(crate) fn json(status: u16, body: impl Into<String>) -> Script {
     let script = Script::new().read_request();
-    script.answer(status, "application/json", body.into())
+    script.respond(status, "application/json", body.into())
 }
 
 /// Responds with these headers and an empty object.

@@ -59,7 +59,7 @@ pub(crate) fn heard(text: &str) {
 }
 
 /// Everything that clients received.
-pub(super) fn all_heard() -> String {
+pub(super) fn all_received() -> String {
     lock(&HEARD).clone()
 }
 

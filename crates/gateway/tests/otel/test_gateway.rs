@@ -11,10 +11,10 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::collector::{Collector, Told};
+use crate::collector::{Collector, ReceivedSpan};
 
 /// A running gateway.
-pub(crate) struct Stage {
+pub(crate) struct TestGateway {
     pub(crate) address: SocketAddr,
     stop: oneshot::Sender<()>,
     running: JoinHandle<()>,
@@ -27,7 +27,7 @@ pub(crate) type Pairs<'a> = &'a [(&'a str, &'a str)];
 /// Status and body of a response; the body may be truncated.
 pub(crate) type Answer = (StatusCode, Bytes);
 
-impl Stage {
+impl TestGateway {
     /// Starts a gateway with this configuration and environment.
     pub(crate) async fn start(config: &str, variables: Pairs<'_>) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
@@ -55,7 +55,7 @@ impl Stage {
     }
 
     /// Starts a gateway that exports to this collector.
-    pub(crate) async fn told_to(collector: &Collector, config: &str) -> Self {
+    pub(crate) async fn reporting_to(collector: &Collector, config: &str) -> Self {
         let endpoint = format!("http://{}", collector.address);
         Self::start(config, &[("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint)]).await
     }
@@ -74,9 +74,9 @@ impl Stage {
         });
         let request = request.body(Full::new(Bytes::copy_from_slice(body.as_bytes())));
         let request = request.expect("a request can be made");
-        let answer = sender.send_request(request).await.expect("it answers");
-        let status = answer.status();
-        let mut incoming = answer.into_body();
+        let response = sender.send_request(request).await.expect("it answers");
+        let status = response.status();
+        let mut incoming = response.into_body();
         let mut body = Vec::new();
         // A truncated body is kept.
         while let Some(Ok(frame)) = incoming.frame().await {
@@ -94,7 +94,7 @@ impl Stage {
 
     /// Stops the gateway and returns the request's span and its children in order of
     /// their start.
-    pub(crate) async fn spans(self, collector: &Collector) -> (Told, Vec<Told>) {
+    pub(crate) async fn spans(self, collector: &Collector) -> (ReceivedSpan, Vec<ReceivedSpan>) {
         self.stop().await;
         let mut spans = collector.spans();
         spans.sort_by_key(|span| (!span.name.starts_with("POST"), span.began));

@@ -6,7 +6,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::FOREVER;
+use super::TEST_TIMEOUT;
 use super::record;
 
 /// A raw connection.
@@ -34,7 +34,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     /// Reads until the gateway closes or resets the connection.
     pub(crate) async fn rest(&mut self) -> String {
         let mut all = Vec::new();
-        let read = timeout(FOREVER, self.stream.read_to_end(&mut all)).await;
+        let read = timeout(TEST_TIMEOUT, self.stream.read_to_end(&mut all)).await;
         let all = String::from_utf8_lossy(&all).into_owned();
         let _ = read.unwrap_or_else(|_| panic!("still open: {all:?}"));
         record::heard(&all);
@@ -57,7 +57,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
                 }
             }
         };
-        let read = timeout(FOREVER, reading).await;
+        let read = timeout(TEST_TIMEOUT, reading).await;
         read.unwrap_or_else(|_| panic!("{text:?} never arrives"))
     }
 }

@@ -4,11 +4,11 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::stage::{CLIENT_KEY, PROMPT, post};
+use crate::test_gateway::{CLIENT_KEY, PROMPT, post};
 
 /// A kind of client request.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Asker {
+pub(crate) enum RequestKind {
     Chat,
     Messages,
     Responses,
@@ -16,16 +16,16 @@ pub(crate) enum Asker {
     Whole,
 }
 
-impl Asker {
+impl RequestKind {
     pub(crate) const ALL: [Self; 4] = [Self::Chat, Self::Messages, Self::Responses, Self::Whole];
 
     /// A text request.
-    pub(crate) fn question(self, model: &str) -> String {
-        self.ask(model, "")
+    pub(crate) fn text_request(self, model: &str) -> String {
+        self.encode(model, "")
     }
 
     /// A request with an image.
-    pub(crate) fn about(self, model: &str, picture: &[u8]) -> String {
+    pub(crate) fn image_request(self, model: &str, picture: &[u8]) -> String {
         let data = STANDARD.encode(picture);
         let image = match self {
             Self::Chat | Self::Whole => format!(
@@ -38,10 +38,10 @@ impl Asker {
                 format!(r#",{{"type":"input_image","image_url":"data:image/png;base64,{data}"}}"#)
             }
         };
-        self.ask(model, &image)
+        self.encode(model, &image)
     }
 
-    fn ask(self, model: &str, image: &str) -> String {
+    fn encode(self, model: &str, image: &str) -> String {
         let stream = self != Self::Whole;
         let head = format!(r#"{{"model":"{model}","stream":{stream},"#);
         let content = |kind: &str| format!(r#"[{{"type":"{kind}","text":"{PROMPT}"}}{image}]"#);

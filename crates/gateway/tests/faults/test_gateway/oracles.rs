@@ -11,19 +11,19 @@ use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
 use super::fixtures::PROMPT;
-use super::{FOREVER, record};
+use super::{TEST_TIMEOUT, record};
 
 /// Possible outcomes of a request.
 const ENDS: [&str; 4] = ["complete", "failed", "interrupted", "client_gone"];
 
 /// Resources in use before the case.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Held {
+pub(super) struct OpenResources {
     descriptors: usize,
     tasks: usize,
 }
 
-impl Held {
+impl OpenResources {
     pub(super) fn now() -> Self {
         Self {
             descriptors: descriptors(),
@@ -43,7 +43,7 @@ impl Held {
                 sleep(Duration::from_millis(2)).await;
             }
         };
-        if timeout(FOREVER, back).await.is_err() {
+        if timeout(TEST_TIMEOUT, back).await.is_err() {
             panic!("leaked: {self:?} before and {:?} after", Self::now());
         }
     }
@@ -54,8 +54,8 @@ pub(super) fn nothing_panicked(but_for: usize) {
 }
 
 pub(super) fn nothing_leaked(pages: &str) {
-    let (log, heard) = (record::logged(), record::all_heard());
-    let keys = [("log", &*log), ("response", &*heard), ("page", pages)];
+    let (log, received) = (record::logged(), record::all_received());
+    let keys = [("log", &*log), ("response", &*received), ("page", pages)];
     for (place, text) in keys {
         let line = text.lines().find(|line| line.contains("CANARY"));
         assert_eq!(line, None, "a key in a {place}");
@@ -83,8 +83,8 @@ pub(super) fn each_request_has_its_line() {
         let attempts = field(line, "attempts").map_or(0, |n| n.parse().expect("a number"));
         assert!(attempts <= most, "more than {most} attempts in {line}");
     }
-    let heard = record::all_heard();
-    let ids = heard
+    let received = record::all_received();
+    let ids = received
         .lines()
         .filter_map(|line| line.strip_prefix("x-majordomo-request-id: "));
     for id in ids {
