@@ -29,11 +29,11 @@ def once(name, make):
 
 
 class Attacker:
-    def __init__(self, gateway, key, dice, told):
-        self.gateway, self.key, self.dice, self.told = gateway, key, dice, told
+    def __init__(self, gateway, key, dice, outcomes):
+        self.gateway, self.key, self.dice, self.outcomes = gateway, key, dice, outcomes
 
     def note(self, kind, what):
-        self.told[kind][str(what)] += 1
+        self.outcomes[kind][str(what)] += 1
 
     async def ask(self, kind, path, request, key=None, **more):
         status, _, _ = await self.gateway.ask(path, request, key or self.key, **more)
@@ -229,14 +229,14 @@ async def main():
     os.nice(10)
     port, operator, seconds, seed = (int(word) for word in sys.argv[1:5])
     gateway, keys = wire.Gateway(port, operator), sys.argv[5:]
-    told = collections.defaultdict(collections.Counter)
+    outcomes = collections.defaultdict(collections.Counter)
     until = time.monotonic() + seconds
     attackers = (
-        Attacker(gateway, keys[at % len(keys)], random.Random(seed * 1000 + at), told)
+        Attacker(gateway, keys[at % len(keys)], random.Random(seed * 1000 + at), outcomes)
         for at in range(ATTACKERS)
     )
     await asyncio.gather(*(attacker.work(until) for attacker in attackers))
-    print(json.dumps(told))
+    print(json.dumps(outcomes))
 
 
 asyncio.run(main())

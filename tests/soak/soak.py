@@ -173,7 +173,7 @@ def soak(options, folder):
         attack = clients("hostile.py", where, options.seconds, options.seed, hostile)
         children.append(attack)
         beside = result(clients("honest.py", where, options.seconds, options.seed, honest))
-        told = result(attack)
+        outcomes = result(attack)
         ended = settled(gateway, memory, descriptors)
         alive = gateway.child.poll() is None
     finally:
@@ -182,8 +182,8 @@ def soak(options, folder):
             if child.poll() is None:
                 child.kill()
             child.wait()
-    print("\nhostile clients, and what they were told")
-    for kind, answers in sorted(told.items()):
+    print("\nhostile clients and the responses they got")
+    for kind, answers in sorted(outcomes.items()):
         words = ", ".join(f"{word}: {count}" for word, count in sorted(answers.items()))
         print(f"  {kind:18} {words}")
     times_table(alone, beside, failures)

@@ -40,7 +40,7 @@ class Upstream:
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.asked, self.closed = {}, {}
+        self.received, self.closed = {}, {}
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
@@ -56,7 +56,7 @@ class Upstream:
                 return peer.close()  # no model list
             read += piece
         model = re.search(rb'"model":"(\w+)"', read)[1].decode()
-        self.asked[model] = time.monotonic()
+        self.received[model] = time.monotonic()
         if model != "waiting":
             head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
             peer.sendall(head + EVENT)
@@ -142,7 +142,7 @@ def judge(upstream, side, log):
     ip("link", "set", "end", "netns", str(side.pid))
     if side.stdout.readline() != "asked\n":
         sys.exit("the clients were not served: " + pathlib.Path(log.name).read_text())
-    while "waiting" not in upstream.asked:
+    while "waiting" not in upstream.received:
         time.sleep(0.01)
     side.stdin.write("pull\n")
     side.stdin.flush()

@@ -58,15 +58,15 @@ class Handler(BaseHTTPRequestHandler):
             return self.whole(404, {"error": f"no such path: {path}"})
         with lock:
             asked.append({"dialect": prefix, "path": self.path, "body": body})
-        said = answer(dialect.hear(body))
-        if isinstance(said, Refusal):
-            return self.whole(said.status, dialect.refuse(said))
+        reply = answer(dialect.parse(body))
+        if isinstance(reply, Refusal):
+            return self.whole(reply.status, dialect.refuse(reply))
         model = dialect.model_of(path, body)
         if dialect.streams(path, body):
-            return self.stream(dialect, said, model)
-        if isinstance(said, Break):
-            said = said.answer
-        return self.whole(200, dialect.whole(said, model))
+            return self.stream(dialect, reply, model)
+        if isinstance(reply, Break):
+            reply = reply.answer
+        return self.whole(200, dialect.whole(reply, model))
 
     def whole(self, status: int, value):
         data = json.dumps(value).encode()
@@ -76,9 +76,9 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def stream(self, dialect, said, model: str):
-        breaks = isinstance(said, Break)
-        pieces = list(dialect.stream(said.answer if breaks else said, model))
+    def stream(self, dialect, reply, model: str):
+        breaks = isinstance(reply, Break)
+        pieces = list(dialect.stream(reply.answer if breaks else reply, model))
         self.send_response(200)
         self.send_header("content-type", dialect.STREAM_TYPE)
         self.send_header("transfer-encoding", "chunked")

@@ -2,7 +2,7 @@
 
 import json
 
-from script import INPUT_TOKENS, MODELS, OUTPUT_TOKENS, Answer, Heard, Refusal, events
+from script import INPUT_TOKENS, MODELS, OUTPUT_TOKENS, Answer, ParsedRequest, Refusal, events
 
 STREAM_TYPE = "text/event-stream"
 PIECES_BEFORE_BREAK = 3
@@ -33,22 +33,22 @@ def streams(path: str, body: dict) -> bool:
     return body.get("stream", False)
 
 
-def hear(body: dict) -> Heard:
-    heard = Heard(tools=[tool["function"]["name"] for tool in body.get("tools", [])])
+def parse(body: dict) -> ParsedRequest:
+    parsed = ParsedRequest(tools=[tool["function"]["name"] for tool in body.get("tools", [])])
     for message in body["messages"]:
         if message["role"] == "assistant":
-            heard.results.clear()
+            parsed.results.clear()
         content = message.get("content") or []
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
         texts = " ".join(part["text"] for part in parts if part["type"] == "text")
         if message["role"] == "user":
-            heard.user += texts + "\n"
+            parsed.user += texts + "\n"
         if message["role"] == "tool":
-            heard.results.append(texts)
+            parsed.results.append(texts)
         for part in parts:
             if part["type"] == "image_url":
-                heard.data_url(part["image_url"]["url"])
-    return heard
+                parsed.data_url(part["image_url"]["url"])
+    return parsed
 
 
 def call_of(answer: Answer) -> dict:

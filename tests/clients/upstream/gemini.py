@@ -3,7 +3,7 @@
 import json
 import re
 
-from script import INPUT_TOKENS, MODELS, OUTPUT_TOKENS, Answer, Heard, Refusal, events
+from script import INPUT_TOKENS, MODELS, OUTPUT_TOKENS, Answer, ParsedRequest, Refusal, events
 
 STREAM_TYPE = "text/event-stream"
 PIECES_BEFORE_BREAK = 2
@@ -39,21 +39,21 @@ def streams(path: str, body: dict) -> bool:
     return path.endswith(":streamGenerateContent")
 
 
-def hear(body: dict) -> Heard:
-    heard = Heard()
+def parse(body: dict) -> ParsedRequest:
+    parsed = ParsedRequest()
     for tool in body.get("tools", []):
-        heard.tools += [function["name"] for function in tool.get("functionDeclarations", [])]
+        parsed.tools += [function["name"] for function in tool.get("functionDeclarations", [])]
     for content in body["contents"]:
         if content.get("role") == "model":
-            heard.results.clear()
+            parsed.results.clear()
             continue
         for part in content["parts"]:
-            heard.user += part.get("text", "") + "\n"
+            parsed.user += part.get("text", "") + "\n"
             if result := part.get("functionResponse"):
-                heard.results.append(words(result["response"]))
-                images(heard, result.get("parts", []))
-        images(heard, content["parts"])
-    return heard
+                parsed.results.append(words(result["response"]))
+                images(parsed, result.get("parts", []))
+        images(parsed, content["parts"])
+    return parsed
 
 
 def words(response: dict) -> str:
@@ -62,12 +62,12 @@ def words(response: dict) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def images(heard: Heard, parts: list[dict]):
+def images(parsed: ParsedRequest, parts: list[dict]):
     for part in parts:
         if inline := part.get("inlineData"):
             # Google's clients use both spellings of field names and both base64 alphabets.
             kind = inline.get("mimeType") or inline["mime_type"]
-            heard.image(kind, inline["data"].translate(STANDARD))
+            parsed.image(kind, inline["data"].translate(STANDARD))
 
 
 def chunk(model: str, parts: list[dict], last: bool) -> dict:
@@ -97,8 +97,8 @@ def stream(answer: Answer, model: str) -> list[bytes]:
     if answer.call:
         return events([whole(answer, model)])
     *pieces, last = answer.pieces()
-    told = [chunk(model, [{"text": piece}], False) for piece in pieces]
-    return events([*told, chunk(model, [{"text": last}], True)])
+    frames = [chunk(model, [{"text": piece}], False) for piece in pieces]
+    return events([*frames, chunk(model, [{"text": last}], True)])
 
 
 def refuse(refusal: Refusal) -> dict:

@@ -2,7 +2,7 @@
 
 import json
 
-from script import INPUT_TOKENS, MODELS, OUTPUT_TOKENS, Answer, Heard, Refusal, events
+from script import INPUT_TOKENS, MODELS, OUTPUT_TOKENS, Answer, ParsedRequest, Refusal, events
 from chat import model_of, streams  # noqa: F401  the same fields
 
 STREAM_TYPE = "text/event-stream"
@@ -26,27 +26,27 @@ def lookup(path: str, body: dict):
     return None
 
 
-def hear(body: dict) -> Heard:
-    heard = Heard(tools=[tool["name"] for tool in body.get("tools", [])])
+def parse(body: dict) -> ParsedRequest:
+    parsed = ParsedRequest(tools=[tool["name"] for tool in body.get("tools", [])])
     for message in body["messages"]:
         if message["role"] == "assistant":
-            heard.results.clear()
+            parsed.results.clear()
             continue
         content = message["content"]
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        heard.user += listen(heard, blocks) + "\n"
+        parsed.user += read_content(parsed, blocks) + "\n"
         for block in blocks:
             if block["type"] == "tool_result":
                 inner = block.get("content") or ""
-                said = inner if isinstance(inner, str) else listen(heard, inner)
-                heard.results.append(said)
-    return heard
+                result_text = inner if isinstance(inner, str) else read_content(parsed, inner)
+                parsed.results.append(result_text)
+    return parsed
 
 
-def listen(heard: Heard, blocks: list[dict]) -> str:
+def read_content(parsed: ParsedRequest, blocks: list[dict]) -> str:
     for block in blocks:
         if block["type"] == "image":
-            heard.image(block["source"]["media_type"], block["source"]["data"])
+            parsed.image(block["source"]["media_type"], block["source"]["data"])
     return " ".join(block["text"] for block in blocks if block["type"] == "text")
 
 
@@ -88,7 +88,7 @@ def stream(answer: Answer, model: str) -> list[bytes]:
         begun = {"type": "text", "text": ""}
         deltas = [{"type": "text_delta", "text": piece} for piece in answer.pieces()]
     stop = {"stop_reason": stop_of(answer), "stop_sequence": None}
-    told = [
+    frames = [
         {"type": "message_start", "message": frame(model, [], None, 1)},
         {"type": "content_block_start", "index": 0, "content_block": begun},
         *({"type": "content_block_delta", "index": 0, "delta": delta} for delta in deltas),
@@ -96,7 +96,7 @@ def stream(answer: Answer, model: str) -> list[bytes]:
         {"type": "message_delta", "delta": stop, "usage": {"output_tokens": OUTPUT_TOKENS}},
         {"type": "message_stop"},
     ]
-    return events((event["type"], event) for event in told)
+    return events((event["type"], event) for event in frames)
 
 
 def refuse(refusal: Refusal) -> dict:

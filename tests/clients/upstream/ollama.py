@@ -2,7 +2,7 @@
 
 import json
 
-from script import INPUT_TOKENS, MODELS, OUTPUT_TOKENS, Answer, Heard, Refusal
+from script import INPUT_TOKENS, MODELS, OUTPUT_TOKENS, Answer, ParsedRequest, Refusal
 from chat import model_of  # noqa: F401  the same field
 
 STREAM_TYPE = "application/x-ndjson"
@@ -40,19 +40,19 @@ def streams(path: str, body: dict) -> bool:
     return body.get("stream", True)
 
 
-def hear(body: dict) -> Heard:
-    heard = Heard(tools=[tool["function"]["name"] for tool in body.get("tools") or []])
+def parse(body: dict) -> ParsedRequest:
+    parsed = ParsedRequest(tools=[tool["function"]["name"] for tool in body.get("tools") or []])
     for message in body["messages"]:
         if message["role"] == "assistant":
-            heard.results.clear()
+            parsed.results.clear()
         if message["role"] == "user":
-            heard.user += message["content"] + "\n"
+            parsed.user += message["content"] + "\n"
         if message["role"] == "tool":
-            heard.results.append(message["content"])
+            parsed.results.append(message["content"])
         for data in message.get("images") or []:
             kinds = [kind for magic, kind in MAGIC.items() if data.startswith(magic)]
-            heard.image(kinds[0] if kinds else "unknown", data)
-    return heard
+            parsed.image(kinds[0] if kinds else "unknown", data)
+    return parsed
 
 
 def message_of(answer: Answer) -> dict:
@@ -80,10 +80,10 @@ def whole(answer: Answer, model: str) -> dict:
 
 
 def stream(answer: Answer, model: str) -> list[bytes]:
-    told = [message_of(Answer(text=piece)) for piece in answer.pieces()]
+    frames = [message_of(Answer(text=piece)) for piece in answer.pieces()]
     if answer.call:
-        told.append(message_of(answer))
-    lines = [line(model, message, False) for message in told]
+        frames.append(message_of(answer))
+    lines = [line(model, message, False) for message in frames]
     lines.append(line(model, message_of(Answer()), True))
     return [json.dumps(value).encode() + b"\n" for value in lines]
 

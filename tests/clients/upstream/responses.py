@@ -2,7 +2,7 @@
 
 import json
 
-from script import INPUT_TOKENS, OUTPUT_TOKENS, Answer, Heard, Refusal, events
+from script import INPUT_TOKENS, OUTPUT_TOKENS, Answer, ParsedRequest, Refusal, events
 from chat import lookup, model_of, refuse, streams  # noqa: F401  the same vendor
 
 STREAM_TYPE = "text/event-stream"
@@ -21,29 +21,29 @@ def serves(path: str) -> bool:
     return path == "/v1/responses"
 
 
-def hear(body: dict) -> Heard:
+def parse(body: dict) -> ParsedRequest:
     tools = [tool["name"] for tool in body.get("tools", []) if tool["type"] == "function"]
-    heard = Heard(tools=tools)
+    parsed = ParsedRequest(tools=tools)
     items = body["input"]
     if isinstance(items, str):
         items = [{"role": "user", "content": items}]
     for item in items:
         kind = item.get("type", "message")
         if kind == "function_call" or item.get("role") == "assistant":
-            heard.results.clear()
+            parsed.results.clear()
         if kind == "function_call_output":
-            heard.results.append(listen(heard, item["output"]))
+            parsed.results.append(read_content(parsed, item["output"]))
         if kind == "message" and item["role"] == "user":
-            heard.user += listen(heard, item["content"]) + "\n"
-    return heard
+            parsed.user += read_content(parsed, item["content"]) + "\n"
+    return parsed
 
 
-def listen(heard: Heard, content) -> str:
+def read_content(parsed: ParsedRequest, content) -> str:
     if isinstance(content, str):
         return content
     for part in content:
         if part["type"] == "input_image":
-            heard.data_url(part["image_url"])
+            parsed.data_url(part["image_url"])
     return " ".join(part["text"] for part in content if part["type"] == "input_text")
 
 
@@ -96,7 +96,7 @@ def stream(answer: Answer, model: str) -> list[bytes]:
     begun = frame(model, "in_progress", [], None)
     item = item_of(answer)
     empty = {"arguments": ""} if answer.call else {"content": []}
-    told = [
+    frames = [
         ("response.created", {"response": begun}),
         ("response.in_progress", {"response": begun}),
         ("response.output_item.added", {"item": item | empty | {"status": "in_progress"}}),
@@ -104,18 +104,18 @@ def stream(answer: Answer, model: str) -> list[bytes]:
     if answer.call:
         where, text = {"item_id": "fc_1"}, item["arguments"]
         name = "response.function_call_arguments"
-        told += [(f"{name}.delta", where | {"delta": piece}) for piece in (text[:5], text[5:])]
-        told.append((f"{name}.done", where | {"arguments": text}))
+        frames += [(f"{name}.delta", where | {"delta": piece}) for piece in (text[:5], text[5:])]
+        frames.append((f"{name}.done", where | {"arguments": text}))
     else:
         where = {"item_id": "msg_1", "content_index": 0}
         name = "response.output_text"
-        told.append(("response.content_part.added", where | {"part": text_part("")}))
-        told += [(f"{name}.delta", where | {"delta": piece}) for piece in answer.pieces()]
-        told.append((f"{name}.done", where | {"text": answer.text}))
-        told.append(("response.content_part.done", where | {"part": text_part(answer.text)}))
-    told.append(("response.output_item.done", {"item": item}))
-    told.append(("response.completed", {"response": whole(answer, model)}))
+        frames.append(("response.content_part.added", where | {"part": text_part("")}))
+        frames += [(f"{name}.delta", where | {"delta": piece}) for piece in answer.pieces()]
+        frames.append((f"{name}.done", where | {"text": answer.text}))
+        frames.append(("response.content_part.done", where | {"part": text_part(answer.text)}))
+    frames.append(("response.output_item.done", {"item": item}))
+    frames.append(("response.completed", {"response": whole(answer, model)}))
     return events(
         (name, {"type": name, "sequence_number": number, "output_index": 0} | value)
-        for number, (name, value) in enumerate(told)
+        for number, (name, value) in enumerate(frames)
     )

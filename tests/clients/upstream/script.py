@@ -22,7 +22,7 @@ MODELS = ["scripted", "claude-opus-5-5"]
 
 
 @dataclass
-class Heard:
+class ParsedRequest:
     """The relevant parts of a request."""
 
     user: str = ""  # all texts of the user
@@ -71,23 +71,23 @@ class Refusal:
     text: str = REFUSED
 
 
-def answer(heard: Heard) -> Answer | Break | Refusal:
-    if status := re.search(r"fail with (\d{3})", heard.user):
+def answer(parsed: ParsedRequest) -> Answer | Break | Refusal:
+    if status := re.search(r"fail with (\d{3})", parsed.user):
         return Refusal(int(status[1]))
-    seen = [f"I see {kind}, {size} bytes." for kind, size in heard.images]
-    if heard.results:
-        return Answer("\n".join([f"The tool said: {' '.join(heard.results)}", *seen]))
-    if call := wanted(heard):
+    seen = [f"I see {kind}, {size} bytes." for kind, size in parsed.images]
+    if parsed.results:
+        return Answer("\n".join([f"The tool said: {' '.join(parsed.results)}", *seen]))
+    if call := wanted(parsed):
         return Answer(call=call)
-    said = Answer("\n".join([TEXT, *seen]))
-    return Break(said) if "break off" in heard.user else said
+    reply = Answer("\n".join([TEXT, *seen]))
+    return Break(reply) if "break off" in parsed.user else reply
 
 
-def wanted(heard: Heard) -> Call | None:
+def wanted(parsed: ParsedRequest) -> Call | None:
     """The tool call that the user requests."""
-    for match in re.finditer(r"call (\w+) with (?=\{)", heard.user):
-        if match[1] in heard.tools:
-            arguments, _ = json.JSONDecoder().raw_decode(heard.user, match.end())
+    for match in re.finditer(r"call (\w+) with (?=\{)", parsed.user):
+        if match[1] in parsed.tools:
+            arguments, _ = json.JSONDecoder().raw_decode(parsed.user, match.end())
             return Call(match[1], arguments)
     return None
 

@@ -62,7 +62,7 @@ def test_a_text_arrives_with_its_usage_and_its_reason(client):
     assert_usage(answer.usage)
 
 
-def test_a_streamed_text_is_announced_told_and_closed(client):
+def test_a_streamed_text_is_announced_sent_and_closed(client):
     events = list(client.messages.create(model="text", stream=True, **ASK))
     deltas = [e.delta.text for e in events if e.type == "content_block_delta"]
     assert len(deltas) > 3
@@ -78,7 +78,7 @@ def test_a_streamed_text_is_announced_told_and_closed(client):
     assert events[-2].delta.stop_reason == "end_turn"
 
 
-def test_the_streaming_helper_rebuilds_the_answer(client):
+def test_the_streaming_helper_rebuilds_the_response(client):
     with client.messages.stream(model="text", **ASK) as stream:
         texts = list(stream.text_stream)
         answer = stream.get_final_message()
@@ -114,7 +114,7 @@ def test_the_blocks_of_a_stream_do_not_overlap(client):
     assert opened == closed == 4
 
 
-def test_tool_calls_and_their_results_are_heard(client, png):
+def test_tool_calls_and_their_results_are_received(client, png):
     answer = client.messages.create(model="tools", tools=TOOLS, **ASK)
     contents = {"call_paris": "sunny", "call_oslo": [image(png)], "call_clock": "no clock"}
     results = [
@@ -155,7 +155,7 @@ def test_an_image_arrives(client, png):
     assert lines[:2] == ["user text What is this?", f"user image image/png {len(png)} bytes"]
 
 
-def test_instructions_and_settings_are_heard(client):
+def test_instructions_and_settings_are_received(client):
     lines = heard(
         client,
         system="Be terse.",
@@ -193,7 +193,7 @@ def assert_reasoning(answer):
     assert text.text == "42"
 
 
-def test_reasoning_arrives_and_its_state_comes_back(client):
+def test_reasoning_arrives_and_its_state_is_returned(client):
     answer = client.messages.create(model="reasoning", **ASK)
     assert_reasoning(answer)
     said = {"role": "assistant", "content": answer.content}
@@ -232,12 +232,12 @@ def test_a_call_after_reasoning_arrives(client):
         assert answer.stop_reason == "tool_use"
 
 
-def test_an_answer_may_say_nothing(client):
+def test_a_response_may_be_empty(client):
     for answer in both(client, "silence"):
         assert (answer.content, answer.stop_reason) == ([], "end_turn")
 
 
-def test_the_text_that_ended_an_answer_is_told(client):
+def test_the_stop_sequence_that_ended_a_response_is_reported(client):
     for answer in both(client, "stopped"):
         assert (answer.stop_reason, answer.stop_sequence) == ("stop_sequence", "END")
 
@@ -253,7 +253,7 @@ def test_a_refusal_is_a_refusal(client):
         assert refused.stop_details.explanation == "I would rather not."
 
 
-def test_an_answer_that_was_cut_says_so(client):
+def test_a_truncated_response_says_so(client):
     for cut in both(client, "cut-short"):
         assert (cut.stop_reason, cut.content[0].text) == ("max_tokens", TEXT)
 
@@ -275,7 +275,7 @@ def test_an_answer_that_was_cut_says_so(client):
         (529, anthropic.InternalServerError, "overloaded_error"),
     ],
 )
-def test_an_error_before_the_answer_is_typed(client, status, kind, word, stream):
+def test_an_error_before_the_response_is_typed(client, status, kind, word, stream):
     with pytest.raises(kind) as raised:
         client.messages.create(model=f"error-{status}", stream=stream, **ASK)
     error = raised.value

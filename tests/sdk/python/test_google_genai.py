@@ -102,7 +102,7 @@ def test_parallel_tool_calls_arrive_streamed(client):
     assert [(call.id, call.name, call.args) for call in calls] == CALLS
 
 
-def test_tool_calls_and_their_results_are_heard(client, png):
+def test_tool_calls_and_their_results_are_received(client, png):
     answer = ask(client, "tools", tools=TOOLS)
     image = types.FunctionResponsePart.from_bytes(data=png, mime_type="image/png")
     replies = [
@@ -143,7 +143,7 @@ def test_an_image_arrives(client, png):
     assert lines == ["user text What is this?", f"user image image/png {len(png)} bytes"]
 
 
-def test_instructions_and_settings_are_heard(client):
+def test_instructions_and_settings_are_received(client):
     lines = heard(
         client,
         system_instruction="Be terse.",
@@ -171,7 +171,7 @@ def test_structured_output_is_parsed(client, schema):
     assert City.model_validate(answer.parsed) == City(city="Paris", population=2102650)
 
 
-def test_reasoning_arrives_and_its_state_comes_back(client):
+def test_reasoning_arrives_and_its_state_is_returned(client):
     answer = ask(client, "reasoning")
     thought, text = answer.candidates[0].content.parts
     assert (thought.thought, thought.text) == (True, "Six times seven.")
@@ -211,7 +211,7 @@ def test_a_signed_call_after_reasoning_comes_back_signed(client):
     assert 'thoughtSignature="c3RhdGUtMQ=="' in lines[called + 1]
 
 
-def test_an_answer_may_say_nothing(client):
+def test_a_response_may_be_empty(client):
     answer = ask(client, "silence")
     assert not answer.text
     assert answer.candidates[0].finish_reason == types.FinishReason.STOP
@@ -228,7 +228,7 @@ def test_a_request_that_is_too_long_is_a_bad_request(client):
     ("model", "reason"),
     [("cut-short", types.FinishReason.MAX_TOKENS), ("filtered", types.FinishReason.SAFETY)],
 )
-def test_an_answer_that_was_cut_says_so(client, model, reason):
+def test_a_truncated_response_says_so(client, model, reason):
     assert ask(client, model).candidates[0].finish_reason == reason
     *_, last = stream(client, model)
     assert last.candidates[0].finish_reason == reason
@@ -250,7 +250,7 @@ def test_an_answer_that_was_cut_says_so(client, model, reason):
         (504, errors.ServerError, "DEADLINE_EXCEEDED"),
     ],
 )
-def test_an_error_before_the_answer_is_typed(client, status, kind, word, streamed):
+def test_an_error_before_the_response_is_typed(client, status, kind, word, streamed):
     with pytest.raises(kind) as raised:
         if streamed:
             list(stream(client, f"error-{status}"))

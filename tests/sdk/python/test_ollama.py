@@ -69,7 +69,7 @@ def test_parallel_tool_calls_arrive_streamed(client):
     assert_end(parts[-1])
 
 
-def test_tool_calls_and_their_results_are_heard(client, png):
+def test_tool_calls_and_their_results_are_received(client, png):
     """The SDK drops call ids: results are matched by name and order."""
     answer = client.chat(model="tools", messages=HELLO, tools=TOOLS)
     results = [
@@ -102,7 +102,7 @@ def test_an_image_arrives(client, png):
     assert answer.response.split("\n") == lines
 
 
-def test_instructions_and_settings_are_heard(client):
+def test_instructions_and_settings_are_received(client):
     lines = heard(
         client,
         messages=[{"role": "system", "content": "Be terse."}, *HELLO],
@@ -148,7 +148,7 @@ def test_a_call_after_reasoning_arrives(client):
     assert answer.message.thinking == "Six times seven."
 
 
-def test_an_answer_may_say_nothing(client):
+def test_a_response_may_be_empty(client):
     answer = client.chat(model="silence", messages=HELLO)
     assert answer.message.content == ""
     assert_end(answer)
@@ -161,7 +161,7 @@ def test_a_refusal_is_text(client):
     assert answer.message.content == "I would rather not."
 
 
-def test_an_answer_that_was_cut_says_so(client):
+def test_a_truncated_response_says_so(client):
     assert_end(client.chat(model="cut-short", messages=HELLO), "length")
     *_, last = client.chat(model="cut-short", messages=HELLO, stream=True)
     assert_end(last, "length")

@@ -79,7 +79,7 @@ def test_a_stream_tells_its_usage_when_asked(client):
     assert_usage(last.usage)
 
 
-def test_the_streaming_helper_rebuilds_the_answer(client):
+def test_the_streaming_helper_rebuilds_the_response(client):
     with client.chat.completions.stream(model="text", messages=HELLO) as stream:
         deltas = [event.delta for event in stream if event.type == "content.delta"]
         answer = stream.get_final_completion()
@@ -107,7 +107,7 @@ def test_parallel_tool_calls_arrive_streamed(client):
     assert choice.finish_reason == "tool_calls"
 
 
-def test_tool_calls_and_their_results_are_heard(client):
+def test_tool_calls_and_their_results_are_received(client):
     answer = client.chat.completions.create(model="tools", messages=HELLO, tools=TOOLS)
     results = [
         {"role": "tool", "tool_call_id": call.id, "content": f"result of {call.id}"}
@@ -140,7 +140,7 @@ def test_an_image_arrives(client, png):
     assert lines == ["user text What is this?", f"user image image/png {len(png)} bytes"]
 
 
-def test_instructions_and_settings_are_heard(client):
+def test_instructions_and_settings_are_received(client):
     lines = heard(
         client,
         messages=[{"role": "system", "content": "Be terse."}, *HELLO],
@@ -178,7 +178,7 @@ def test_streamed_structured_output_is_parsed(client):
     assert answer.choices[0].message.parsed == City(city="Paris", population=2102650)
 
 
-def test_reasoning_arrives_and_its_state_comes_back(client):
+def test_reasoning_arrives_and_its_state_is_returned(client):
     answer = client.chat.completions.create(model="reasoning", messages=HELLO)
     message = answer.choices[0].message
     assert message.content == "42"
@@ -221,7 +221,7 @@ def test_a_call_after_reasoning_arrives(client, stream):
     assert choice.finish_reason == "tool_calls"
 
 
-def test_an_answer_may_say_nothing(client):
+def test_a_response_may_be_empty(client):
     whole = client.chat.completions.create(model="silence", messages=HELLO)
     with client.chat.completions.stream(model="silence", messages=HELLO) as stream:
         streamed = stream.get_final_completion()
@@ -230,7 +230,7 @@ def test_an_answer_may_say_nothing(client):
         assert answer.choices[0].finish_reason == "stop"
 
 
-def test_a_request_that_is_too_long_is_told_by_its_code(client):
+def test_an_overlong_request_is_identified_by_its_code(client):
     with pytest.raises(openai.BadRequestError) as raised:
         client.chat.completions.create(model="too-long", messages=HELLO)
     assert raised.value.code == "context_length_exceeded"
@@ -251,7 +251,7 @@ def test_a_streamed_refusal_is_a_refusal(client):
 @pytest.mark.parametrize(
     ("model", "reason"), [("cut-short", "length"), ("filtered", "content_filter")]
 )
-def test_an_answer_that_was_cut_says_so(client, model, reason):
+def test_a_truncated_response_says_so(client, model, reason):
     answer = client.chat.completions.create(model=model, messages=HELLO)
     assert answer.choices[0].finish_reason == reason
     stream = client.chat.completions.create(model=model, messages=HELLO, stream=True)
@@ -260,7 +260,7 @@ def test_an_answer_that_was_cut_says_so(client, model, reason):
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(("status", "kind"), ERRORS)
-def test_an_error_before_the_answer_is_typed(client, status, kind, stream):
+def test_an_error_before_the_response_is_typed(client, status, kind, stream):
     with pytest.raises(kind) as raised:
         client.chat.completions.create(model=f"error-{status}", messages=HELLO, stream=stream)
     error = raised.value

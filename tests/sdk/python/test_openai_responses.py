@@ -55,7 +55,7 @@ def test_a_text_arrives_with_its_usage_and_its_status(client):
     assert_usage(answer.usage)
 
 
-def test_a_streamed_text_is_announced_told_and_closed(client):
+def test_a_streamed_text_is_announced_sent_and_closed(client):
     events = list(client.responses.create(model="text", input="Hello", stream=True))
     kinds = [event.type for event in events]
     deltas = [event.delta for event in events if event.type == "response.output_text.delta"]
@@ -77,7 +77,7 @@ def test_a_streamed_text_is_announced_told_and_closed(client):
     assert_usage(done.usage)
 
 
-def test_the_streaming_helper_rebuilds_the_answer(client):
+def test_the_streaming_helper_rebuilds_the_response(client):
     with client.responses.stream(model="text", input="Hello") as stream:
         deltas = [e.delta for e in stream if e.type == "response.output_text.delta"]
         answer = stream.get_final_response()
@@ -106,7 +106,7 @@ def test_parallel_tool_calls_arrive_streamed(client):
     assert pieces == {call.id: call.arguments for call in answer.output[1:]}
 
 
-def test_tool_calls_and_their_results_are_heard(client, png):
+def test_tool_calls_and_their_results_are_received(client, png):
     answer = client.responses.create(model="tools", input="Hello", tools=TOOLS)
     url = "data:image/png;base64," + base64.b64encode(png).decode()
     image = [{"type": "input_image", "image_url": url, "detail": "auto"}]
@@ -143,7 +143,7 @@ def test_an_image_arrives(client, png):
     assert lines == ["user text What is this?", f"user image image/png {len(png)} bytes"]
 
 
-def test_instructions_and_settings_are_heard(client):
+def test_instructions_and_settings_are_received(client):
     lines = heard(
         client,
         instructions="Be terse.",
@@ -184,7 +184,7 @@ def assert_reasoning(answer):
     assert message.content[0].text == "42"
 
 
-def test_reasoning_arrives_and_its_state_comes_back(client):
+def test_reasoning_arrives_and_its_state_is_returned(client):
     answer = client.responses.create(model="reasoning", input="Hello")
     assert_reasoning(answer)
     question = {"role": "user", "content": "Hello"}
@@ -223,7 +223,7 @@ def test_a_call_after_reasoning_arrives(client):
         assert (call.call_id, json.loads(call.arguments)) == ("call_paris", PARIS)
 
 
-def test_an_answer_may_say_nothing(client):
+def test_a_response_may_be_empty(client):
     answer = client.responses.create(model="silence", input="Hello")
     with client.responses.stream(model="silence", input="Hello") as stream:
         streamed = stream.get_final_response()
@@ -231,7 +231,7 @@ def test_an_answer_may_say_nothing(client):
         assert (silent.status, silent.output_text) == ("completed", "")
 
 
-def test_a_request_that_is_too_long_is_told_by_its_code(client):
+def test_an_overlong_request_is_identified_by_its_code(client):
     with pytest.raises(openai.BadRequestError) as raised:
         client.responses.create(model="too-long", input="Hello")
     assert raised.value.code == "context_length_exceeded"
@@ -250,7 +250,7 @@ def test_a_refusal_is_a_refusal(client):
 @pytest.mark.parametrize(
     ("model", "reason"), [("cut-short", "max_output_tokens"), ("filtered", "content_filter")]
 )
-def test_an_answer_that_was_cut_says_so(client, model, reason):
+def test_a_truncated_response_says_so(client, model, reason):
     answer = client.responses.create(model=model, input="Hello")
     *_, last = client.responses.create(model=model, input="Hello", stream=True)
     assert last.type == "response.incomplete"
@@ -261,7 +261,7 @@ def test_an_answer_that_was_cut_says_so(client, model, reason):
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(("status", "kind"), ERRORS)
-def test_an_error_before_the_answer_is_typed(client, status, kind, stream):
+def test_an_error_before_the_response_is_typed(client, status, kind, stream):
     with pytest.raises(kind) as raised:
         client.responses.create(model=f"error-{status}", input="Hello", stream=stream)
     error = raised.value

@@ -75,7 +75,7 @@ async fn every_dialect_names_the_exceeded_limit() {
         let text = text.unwrap_or_else(|| panic!("{path}: {response}"));
         assert!(text.contains(&rejection(what, setting)), "{path}: {text}");
     }
-    assert!(upstream.requests().is_empty(), "no describer was called");
+    assert!(upstream.requests().is_empty(), "no target was called");
 }
 
 #[tokio::test]
