@@ -7,8 +7,10 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use majordomo_gateway::config::listen_address;
 
 use crate::output;
+use crate::setup::ConfigArg;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,7 +32,11 @@ const SERVE_EXAMPLES: &str = "\
 Examples:
   majordomo serve
   majordomo serve --config majordomo.toml
-  majordomo serve --listen 127.0.0.1:4200
+  majordomo serve --listen 4200 --operator-listen 4201
+  majordomo serve --listen 0.0.0.0:4100
+
+An ADDRESS is a port (4200 or :4200, on this machine only), localhost:PORT or IP:PORT. With port 0
+the system picks a free one, which is printed.
 
 Without --config, the file is $MAJORDOMO_CONFIG, ./majordomo.toml, or majordomo/majordomo.toml in
 the user's configuration directory. Without any file, the gateway uses the provider keys in the
@@ -42,7 +48,17 @@ Examples:
   majordomo chat groq/llama-4-scout,ollama/qwen3:8b \"Why is the sky blue?\"
   majordomo chat openai/gpt-6 \"What is this?\" --image photo.jpg --system \"One sentence.\"
   majordomo chat openai/gpt-6 \"Ada is 36.\" --schema person.json
-  git diff | majordomo chat anthropic/claude-opus-5-5 - --system \"Review this.\"";
+  git diff | majordomo chat anthropic/claude-opus-5-5 - --system \"Review this.\"
+
+SPEC may also be a route or an alias of the configuration, which is the one that `majordomo serve`
+uses, or a model that a provider lists.";
+
+const MODELS_EXAMPLES: &str = "\
+Examples:
+  majordomo models
+  majordomo models --config majordomo.toml
+
+Routes and aliases come first. The configuration is the one that `majordomo serve` uses.";
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
@@ -58,12 +74,15 @@ guessed. FILE may also hold an object with `body` and any of `path`, `dialect`, 
 const FIT_EXAMPLES: &str = "\
 Examples:
   majordomo fit photo.jpg --for groq/llama-4-scout
-  majordomo fit scan.png --for anthropic/claude-opus-5-5 -o sent.png";
+  majordomo fit scan.png --for anthropic/claude-opus-5-5 -o sent.png
+
+The limits are those of the configuration that `majordomo serve` uses.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
   majordomo check
   majordomo check --config /etc/majordomo/majordomo.toml
+  majordomo check --no-env
 
 Without --config, the file is the one that `majordomo serve` uses: $MAJORDOMO_CONFIG,
 ./majordomo.toml, or majordomo/majordomo.toml in the user's configuration directory.";
@@ -71,7 +90,9 @@ Without --config, the file is the one that `majordomo serve` uses: $MAJORDOMO_CO
 const KEY_EXAMPLES: &str = "\
 Examples:
   majordomo key new laptop
-  majordomo key new laptop | tail -n +3 >> majordomo.toml";
+  majordomo key new laptop >> majordomo.toml
+
+The key goes to stderr, the entry for the configuration file to stdout.";
 
 /// An LLM gateway and client with failover.
 #[derive(Debug, Parser)]
@@ -90,7 +111,8 @@ pub(crate) enum Command {
     /// Explain a spec, or dry-run a request, without calling a model
     Explain(ExplainArgs),
     /// List the available models and their capabilities
-    Models,
+    #[command(after_help = MODELS_EXAMPLES)]
+    Models(ConfigArg),
     /// Show how an image is adapted for a target
     Fit(FitArgs),
     /// Validate a configuration file
@@ -106,14 +128,17 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Address to listen on; overrides the configuration file
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     pub(crate) listen: Option<SocketAddr>,
+    /// Address of the operator's API; overrides the configuration file
+    #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
+    pub(crate) operator_listen: Option<SocketAddr>,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = CHAT_EXAMPLES)]
 pub(crate) struct ChatArgs {
-    /// Comma-separated targets (`provider/model`), tried in order
+    /// Comma-separated targets (`provider/model`), tried in order, or a route or alias
     pub(crate) spec: String,
     /// Prompt to send; `-` reads it from stdin, and without it each line of stdin is a turn
     pub(crate) prompt: Option<String>,
@@ -129,6 +154,8 @@ pub(crate) struct ChatArgs {
     /// Print each response as one line of JSON: text, model, usage, attempts
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) config: ConfigArg,
 }
 
 #[derive(Debug, Args)]
@@ -155,9 +182,8 @@ pub(crate) struct ExplainArgs {
     /// Request header, as `name: value`; may be given more than once
     #[arg(long = "header", value_name = "HEADER", requires = "request")]
     pub(crate) headers: Vec<String>,
-    /// Path to the configuration file
-    #[arg(long, value_name = "FILE", requires = "request")]
-    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) config: ConfigArg,
     /// Print the explanation as JSON, as the operator's `/api/explain` does
     #[arg(long, requires = "request")]
     pub(crate) json: bool,
@@ -174,14 +200,18 @@ pub(crate) struct FitArgs {
     /// Write the fitted image to this file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) config: ConfigArg,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = CHECK_EXAMPLES)]
 pub(crate) struct CheckArgs {
-    /// Path to the configuration file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) config: ConfigArg,
+    /// Accept variables that are not set, and check the rest
+    #[arg(long)]
+    pub(crate) no_env: bool,
 }
 
 #[derive(Debug, Args)]
@@ -193,7 +223,7 @@ pub(crate) struct KeyArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
-    /// Create a key and print it once, with the hashed entry for the configuration file
+    /// Create a key and show it once; print the hashed entry for the configuration file
     #[command(after_help = KEY_EXAMPLES)]
     New {
         /// Name of the key, as shown in logs

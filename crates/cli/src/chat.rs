@@ -2,15 +2,18 @@
 
 use std::io::{self, IsTerminal};
 
-use majordomo::{Message, Part, Registry, Request, Role};
+use majordomo::{Message, Part, Request, Role};
 
 use crate::args::ChatArgs;
 use crate::chat_turn::ChatTurn;
 use crate::error::CliError;
+use crate::setup::Setup;
 use crate::{input, output};
 
 pub(crate) async fn run(args: ChatArgs) -> Result<(), CliError> {
-    let chain = Registry::from_env().model(&args.spec)?;
+    let chain = Setup::load(args.config.config.as_deref())?
+        .chain(&args.spec)
+        .await?;
     let images = args.images.iter().map(|path| input::image(path));
     let images: Result<Vec<Part>, CliError> = images.map(|it| it.map(Part::Image)).collect();
     let schema = args.schema.as_deref().map(input::schema).transpose()?;

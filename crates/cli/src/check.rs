@@ -4,24 +4,30 @@ use std::io::Write;
 use std::path::Path;
 
 use majordomo::transport::{Transport, TransportConfig as Client};
-use majordomo_gateway::{Config, Diagnostics, GatewayState, environment, find_config};
+use majordomo_gateway::config::Variables;
+use majordomo_gateway::{Config, GatewayState, check_tls, environment, find_config};
 
 use crate::args::CheckArgs;
 use crate::error::CliError;
 use crate::output;
+use crate::setup::listed;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<(), CliError> {
     let environment = environment();
-    let Some(path) = find_config(args.config.as_deref(), &environment) else {
+    let Some(path) = find_config(args.config.config.as_deref(), &environment) else {
         return Err(CliError::new(
             "no configuration file found; pass one with --config or create ./majordomo.toml",
         ));
     };
-    let listed = |problems: Diagnostics| CliError::Problems(problems.to_string());
-    let config = Config::load(&path, &environment).map_err(listed)?;
+    let variables = match args.no_env {
+        true => Variables::Optional,
+        false => Variables::Required,
+    };
+    let config = Config::load_with(&path, &environment, variables).map_err(listed)?;
     let transport = Transport::new(Client::default());
     // Everything that `serve` does, except listening.
     let state = GatewayState::new(&config, &environment, &transport, None).map_err(listed)?;
+    check_tls(&config).map_err(listed)?;
     output::diagnostics(&state.warnings().to_string());
     writeln!(anstream::stdout(), "{}", summary(&path, &config))?;
     Ok(())

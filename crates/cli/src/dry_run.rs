@@ -3,14 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
-use majordomo::transport::{Transport, TransportConfig as Client};
 use majordomo_gateway::{
-    ConditionTrace, Config, Diagnostics, DialectFrom, ExplainRequest, Explanation, GatewayState,
-    RuleTrace, TargetPlan, environment, find_config,
+    ConditionTrace, DialectFrom, ExplainRequest, Explanation, RuleTrace, TargetPlan,
 };
 
 use crate::args::ExplainArgs;
 use crate::error::CliError;
+use crate::setup::Setup;
 use crate::{input, output};
 
 pub(crate) async fn run(args: &ExplainArgs, request: &Path) -> Result<(), CliError> {
@@ -36,7 +35,10 @@ pub(crate) async fn run(args: &ExplainArgs, request: &Path) -> Result<(), CliErr
         };
         question.header(name.trim(), value.trim())?;
     }
-    let explanation = state(args)?.explain(&question).await?;
+    let explanation = Setup::load_offline(args.config.config.as_deref())?
+        .state
+        .explain(&question)
+        .await?;
     if args.json {
         let text = serde_json::to_string_pretty(&explanation).map_err(|error| {
             CliError::new(format!("failed to serialize the explanation: {error}"))
@@ -45,18 +47,6 @@ pub(crate) async fn run(args: &ExplainArgs, request: &Path) -> Result<(), CliErr
         return Ok(());
     }
     print(&explanation)
-}
-
-/// The gateway as `serve` configures it, without listeners.
-fn state(args: &ExplainArgs) -> Result<GatewayState, CliError> {
-    let environment = environment();
-    let listed = |problems: Diagnostics| CliError::Problems(problems.to_string());
-    let config = match find_config(args.config.as_deref(), &environment) {
-        Some(path) => Config::load(&path, &environment).map_err(listed)?,
-        None => Config::empty(),
-    };
-    let transport = Transport::new(Client::default());
-    GatewayState::new(&config, &environment, &transport, None).map_err(listed)
 }
 
 fn print(it: &Explanation) -> Result<(), CliError> {

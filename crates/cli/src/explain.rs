@@ -6,12 +6,16 @@ use majordomo::spec::TargetName;
 
 use crate::args::ExplainArgs;
 use crate::error::CliError;
+use crate::setup::Setup;
 use crate::{capabilities, output};
 
-pub(crate) fn run(args: &ExplainArgs) -> Result<(), CliError> {
-    let registry = Registry::from_env();
+pub(crate) async fn run(args: &ExplainArgs) -> Result<(), CliError> {
+    let setup = Setup::load_offline(args.config.config.as_deref())?;
     // clap requires either a spec or a request.
-    let chain = registry.model(args.spec.as_deref().unwrap_or_default())?;
+    let chain = setup
+        .chain(args.spec.as_deref().unwrap_or_default())
+        .await?;
+    let registry = setup.state.registry();
     let health = registry.health().snapshot();
     let rows: Vec<[String; 7]> = chain
         .describe()
@@ -25,7 +29,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), CliError> {
                 tools,
                 schemas,
                 context,
-                target_state(&registry, &health, name),
+                target_state(registry, &health, name),
             ]
         })
         .collect();

@@ -2,18 +2,18 @@
 
 use std::io::Write;
 
-use majordomo::Registry;
 use majordomo::llm::ImageLimits;
 use majordomo::media::{Bounds, Fitted, Plan, Problem, Stop, Terms, fit_image, plan};
 use majordomo::spec::TargetName;
 
 use crate::args::FitArgs;
 use crate::error::CliError;
+use crate::setup::Setup;
 use crate::{capabilities, input};
 
 pub(crate) fn run(args: &FitArgs) -> Result<(), CliError> {
     let target: TargetName = args.target.parse()?;
-    let limits = limits(&target)?;
+    let limits = limits(args, &target)?;
     let image = input::image(&args.image)?;
     let refused = |problem: Problem| {
         let path = args.image.display();
@@ -39,8 +39,9 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-fn limits(target: &TargetName) -> Result<ImageLimits, CliError> {
-    let provider = Registry::from_env().provider(target.provider())?;
+fn limits(args: &FitArgs, target: &TargetName) -> Result<ImageLimits, CliError> {
+    let setup = Setup::load_offline(args.config.config.as_deref())?;
+    let provider = setup.state.registry().provider(target.provider())?;
     let takes = provider.model(target.model())?.capabilities();
     let limits = takes.images.clone();
     limits

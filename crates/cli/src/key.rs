@@ -18,13 +18,12 @@ pub(crate) fn run(args: &KeyArgs) -> Result<(), CliError> {
     }
     let key = generate_key(name)
         .map_err(|error| CliError::new(format!("failed to obtain random bytes: {error}")))?;
-    let mut stdout = anstream::stdout();
-    writeln!(
-        stdout,
-        "{}\n\n{}",
-        key.secret.expose_secret(),
-        key.entry.trim_end()
-    )?;
-    output::note("this key is not shown again; add the entry to majordomo.toml");
+    // On stderr, so that the entry can be redirected into the file and the key is still seen.
+    // Without stderr, there is nobody to give the key to.
+    let mut stderr = anstream::stderr();
+    writeln!(stderr, "{}", key.secret.expose_secret())?;
+    output::note("this key is not shown again; its entry belongs into majordomo.toml:");
+    // A file to append to may lack its last newline.
+    writeln!(anstream::stdout(), "\n{}", key.entry.trim_end())?;
     Ok(())
 }

@@ -19,6 +19,7 @@ mod memory;
 mod models;
 mod output;
 mod serve;
+mod setup;
 
 use std::num::NonZero;
 use std::process::ExitCode;
@@ -58,9 +59,9 @@ async fn run(command: Command) -> ExitCode {
         Command::Chat(args) => chat::run(args).await,
         Command::Explain(args) => match &args.request {
             Some(request) => dry_run::run(&args, request).await,
-            None => explain::run(&args),
+            None => explain::run(&args).await,
         },
-        Command::Models => models::run().await,
+        Command::Models(args) => models::run(&args).await,
         Command::Fit(args) => fit::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Key(args) => key::run(&args),

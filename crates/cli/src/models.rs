@@ -9,22 +9,28 @@ use majordomo::{Error, ErrorKind, Provider, Registry};
 use tokio::task::JoinSet;
 
 use crate::error::CliError;
+use crate::setup::{ConfigArg, Setup};
 use crate::{capabilities, output};
 
 /// Timeout for listing models, while the user waits.
 const LIST_TIMEOUT: Duration = Duration::from_secs(4);
 
-pub(crate) async fn run() -> Result<(), CliError> {
-    let registry = Registry::from_env();
-    let mut rows = Vec::new();
+pub(crate) async fn run(args: &ConfigArg) -> Result<(), CliError> {
+    let state = Setup::load(args.config.as_deref())?.state;
+    let registry = state.registry();
+    let named = state.named_models();
+    let mut rows: Vec<[String; 5]> = named.iter().map(named_row).collect();
     let mut absent = Absent::default();
-    for (provider, listed) in list_all(&registry).await {
+    for (provider, listed) in list_all(registry).await {
         match listed {
             Ok(models) => rows.extend(models.iter().map(|model| row(&*provider, model))),
-            Err(error) => absent.add(provider.name(), &error),
+            Err(error) => {
+                let name = provider.name();
+                absent.add(name, &error, state.is_configured(name));
+            }
         }
     }
-    absent.print(&registry);
+    absent.print(registry);
     if rows.is_empty() {
         return Err(CliError::new(
             "no models available: set a provider's key (such as OPENAI_API_KEY), \
@@ -64,6 +70,13 @@ async fn in_time(provider: &dyn Provider) -> Result<Vec<ModelInfo>, Error> {
     })
 }
 
+/// A route or an alias, with the capabilities of its first target.
+fn named_row(model: &ModelInfo) -> [String; 5] {
+    let takes = model.capabilities.clone().unwrap_or_default();
+    let [images, tools, schemas, context] = capabilities::cells(&takes);
+    [model.id.clone(), images, tools, schemas, context]
+}
+
 /// A model with the capabilities that the server reports, or those assumed.
 fn row(provider: &dyn Provider, model: &ModelInfo) -> [String; 5] {
     let assumed = || provider.model(&model.id).map(|it| it.capabilities());
@@ -85,15 +98,18 @@ struct Absent {
 }
 
 impl Absent {
-    fn add(&mut self, name: &str, error: &Error) {
+    fn add(&mut self, name: &str, error: &Error, configured: bool) {
+        let failed = || format!("{name}: the model list failed to load: {}", error.reason());
         match error.kind() {
+            // The user expects the models of a provider that they set up.
+            _ if configured => self.failed.push(failed()),
             ErrorKind::MissingKey => self.without_key.push(name.to_owned()),
             ErrorKind::Connect | ErrorKind::Dns | ErrorKind::Timeout(_) => {
                 self.unreachable.push(name.to_owned());
             }
             // Kinds without a default address exist for DSNs only.
             ErrorKind::Spec => {}
-            _ => self.failed.push(format!("{name}: {}", error.reason())),
+            _ => self.failed.push(failed()),
         }
     }
 

@@ -24,6 +24,7 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), CliError> {
     let options = ServeOptions {
         config: args.config,
         listen: args.listen,
+        operator_listen: args.operator_listen,
     };
     let gateway = match Gateway::start(&options, environment()).await {
         Ok(gateway) => gateway,
@@ -33,7 +34,7 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), CliError> {
     let signals = Signals::catch();
     anstream::stdout().write_all(startup_summary(&gateway)?.as_bytes())?;
     // Providers may be slow to list their models; serving does not wait for them.
-    let base = format!("{}://{}", gateway.scheme(), gateway.address()?);
+    let base = gateway.curl_base()?;
     let (models, has_keys) = (gateway.models(), gateway.has_keys());
     tokio::spawn(async move {
         let text = try_it(&base, &models.await, has_keys);

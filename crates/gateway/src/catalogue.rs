@@ -3,7 +3,7 @@
 //! Lists are requested on demand, from all providers concurrently with a short timeout: a
 //! provider that does not respond is retried soon and delays no request.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,7 +24,11 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 pub(crate) struct ModelCatalogue {
     registry: Registry,
     providers: Vec<String>,
+    /// Providers whose failures are worth a warning.
+    configured: BTreeSet<String>,
     lists: Mutex<HashMap<String, CachedList>>,
+    /// Providers whose failure has been logged.
+    failing: Mutex<BTreeSet<String>>,
 }
 
 /// A list that is present or being requested.
@@ -35,12 +39,22 @@ struct CachedList {
 }
 
 impl ModelCatalogue {
-    pub(crate) fn new(registry: Registry, providers: Vec<String>) -> Self {
+    pub(crate) fn new(
+        registry: Registry,
+        providers: Vec<String>,
+        configured: BTreeSet<String>,
+    ) -> Self {
         Self {
             registry,
             providers,
+            configured,
             lists: Mutex::default(),
+            failing: Mutex::default(),
         }
+    }
+
+    pub(crate) fn is_configured(&self, provider: &str) -> bool {
+        self.configured.contains(provider)
     }
 
     /// The first provider whose list has this id.
@@ -74,9 +88,38 @@ impl ModelCatalogue {
 
     async fn list(&self, name: &str) -> Option<Arc<[ModelInfo]>> {
         let provider = self.registry.provider(name).ok()?;
-        provider.ready().ok()?;
+        if let Err(error) = provider.ready() {
+            self.report(name, Err(error.reason()));
+            return None;
+        }
         let cell = self.cell(name);
-        cell.get_or_init(|| request_list(provider)).await.clone()
+        let request = || async {
+            let listed = request_list(provider).await;
+            self.report(name, listed.as_ref().map(|_| ()).map_err(Clone::clone));
+            listed.ok()
+        };
+        cell.get_or_init(request).await.clone()
+    }
+
+    /// Logs a failure once, and the success that ends it.
+    fn report(&self, provider: &str, listed: Result<(), String>) {
+        let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        match listed {
+            Ok(()) => {
+                if failing.remove(provider) {
+                    tracing::info!(provider, "the model list loads again");
+                }
+            }
+            Err(reason) => {
+                if self.is_configured(provider) && failing.insert(provider.to_owned()) {
+                    tracing::warn!(
+                        provider,
+                        reason,
+                        "the model list failed to load: its models are found only as `provider/model`"
+                    );
+                }
+            }
+        }
     }
 
     /// The cached list of a provider; concurrent callers share one request.
@@ -100,13 +143,10 @@ impl ModelCatalogue {
     }
 }
 
-async fn request_list(provider: Arc<dyn Provider>) -> Option<Arc<[ModelInfo]>> {
+async fn request_list(provider: Arc<dyn Provider>) -> Result<Arc<[ModelInfo]>, String> {
     match timeout(LIST_TIMEOUT, provider.models()).await {
-        Ok(Ok(models)) => Some(models.into()),
-        Ok(Err(error)) => {
-            tracing::debug!(reason = %error, "a provider did not list its models");
-            None
-        }
-        Err(_) => None,
+        Ok(Ok(models)) => Ok(models.into()),
+        Ok(Err(error)) => Err(error.reason()),
+        Err(_) => Err(format!("no response within {} s", LIST_TIMEOUT.as_secs())),
     }
 }

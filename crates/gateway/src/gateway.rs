@@ -12,6 +12,7 @@ use crate::config::transition::AtStartup;
 use crate::config::{self, Config, ConfigWatch, Detected, Diagnostics};
 use crate::operator::{Operator, OperatorThread};
 use crate::reload::{Reloader, StateLoader};
+use crate::server::{certificate_host, local};
 use crate::{GatewayState, Limits, RequestSink, Server};
 
 /// Options of `majordomo serve`.
@@ -21,6 +22,8 @@ pub struct ServeOptions {
     pub config: Option<PathBuf>,
     /// Overrides `listen` of the file.
     pub listen: Option<SocketAddr>,
+    /// Overrides `operator_listen` of the file.
+    pub operator_listen: Option<SocketAddr>,
 }
 
 /// Why a gateway cannot start.
@@ -43,7 +46,7 @@ pub enum StartError {
     /// The operator's address cannot be bound.
     #[error(
         "cannot listen for the operator on {address}: {reason}; \
-         choose another with `operator_listen` in [server]"
+         choose another with --operator-listen or `operator_listen` in [server]"
     )]
     Operator {
         /// The address.
@@ -88,6 +91,7 @@ impl Gateway {
             transport: Transport::new(transport::TransportConfig::default()),
             environment,
             listen: options.listen,
+            operator_listen: options.operator_listen,
         };
         let file = config::find_config(options.config.as_deref(), &loader.environment);
         let (watch, config) = match &file {
@@ -104,6 +108,12 @@ impl Gateway {
         if let Some(reason) =
             config::exposed_without_keys(state.server.listen, !state.keys.is_empty())
         {
+            return Err(StartError::Open(reason));
+        }
+        if let Some(reason) = config::operator_exposed_without_role(
+            state.server.operator_listen,
+            state.config().has_operator_key(),
+        ) {
             return Err(StartError::Open(reason));
         }
         let found = match &file {
@@ -152,6 +162,34 @@ impl Gateway {
             Some(_) => "https",
             None => "http",
         }
+    }
+
+    /// How curl on this machine reaches the gateway: the base URL, preceded by the options
+    /// that make it accept the certificate.
+    pub fn curl_base(&self) -> std::io::Result<String> {
+        let address = local(self.address()?);
+        let Some(files) = &self.state.server.tls else {
+            return Ok(format!("http://{address}"));
+        };
+        let cacert = format!(
+            "--cacert {}",
+            shell_quoted(&files.cert.display().to_string())
+        );
+        let (ip, port) = (address.ip(), address.port());
+        Ok(match certificate_host(&files.cert, address) {
+            None => format!("{cacert} https://{address}"),
+            Some(host) if host == "localhost" || address.to_string().starts_with(&*host) => {
+                format!("{cacert} https://{host}:{port}")
+            }
+            Some(host) => {
+                // Without keys, only names of this machine are served.
+                let local = match self.has_keys() {
+                    true => "",
+                    false => "-H 'host: localhost' ",
+                };
+                format!("{cacert} {local}--resolve {host}:{port}:{ip} https://{host}:{port}")
+            }
+        })
     }
 
     /// Whether clients need a key.
@@ -231,6 +269,15 @@ fn add_span_sink(server: &Server, loader: &StateLoader) {
         if let Some(spans) = spans {
             context.add_sink(Arc::new(spans));
         }
+    }
+}
+
+/// A word of a shell command.
+fn shell_quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 

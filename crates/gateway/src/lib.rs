@@ -21,6 +21,7 @@ mod client_error;
 mod clip;
 mod clock;
 mod demo;
+mod direct;
 mod exchange;
 mod explain;
 mod fetch;
@@ -66,7 +67,7 @@ pub use record::{
     CallOutcome, FinishedRequest, Needs, RequestKind, RequestParameters, RequestSink,
     ResponseMetadata, RoutedRequest, StartedRequest, TraceParent, UpstreamCall, UsageSource,
 };
-pub use server::{Handle, Limits, Server};
+pub use server::{Handle, Limits, Server, check_tls};
 pub use state::GatewayState;
 
 /// The allocator of the command: the system's may trim its heap in any call.

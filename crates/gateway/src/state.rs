@@ -89,8 +89,8 @@ impl GatewayState {
         registry
             .health()
             .declare(targets.iter().map(String::as_str));
-        let listed = config.lookup_order(&Detected::default());
-        let mut order = listed;
+        let configured = config.configured_providers(environment);
+        let mut order = config.lookup_order(&Detected::default());
         for name in registry.providers() {
             if !order.contains(&name) {
                 order.push(name);
@@ -105,7 +105,7 @@ impl GatewayState {
             },
             routes,
             targets,
-            catalogue: ModelCatalogue::new(registry.clone(), order),
+            catalogue: ModelCatalogue::new(registry.clone(), order, configured),
             vision: Arc::new(vision),
             registry,
         })
@@ -219,7 +219,20 @@ impl GatewayState {
         describers: &Arc<majordomo_vision::Describers>,
         scope: Scope,
     ) -> Chain {
-        if describers.is_empty() || !Vision::has_images(request.prompt()) {
+        match Vision::has_images(request.prompt()) {
+            true => self.describing(chain, describers, scope),
+            false => chain,
+        }
+    }
+
+    /// Like [`with_descriptions`](Self::with_descriptions), for any request.
+    pub(crate) fn describing(
+        &self,
+        chain: Chain,
+        describers: &Arc<majordomo_vision::Describers>,
+        scope: Scope,
+    ) -> Chain {
+        if describers.is_empty() {
             return chain;
         }
         let describers = Arc::clone(describers);
@@ -247,19 +260,7 @@ impl GatewayState {
 
     /// The models this client may use.
     pub(crate) async fn models(&self, admitted: &AdmittedRequest) -> Vec<ModelInfo> {
-        let mut models: Vec<ModelInfo> = Vec::new();
-        let named = self.routes.names().map(str::to_owned);
-        let aliases = self.registry.aliases().into_iter().map(|(name, _)| name);
-        for name in named.chain(aliases) {
-            let chain = match self.routes.find(&name) {
-                Some(route) => route.declared_chain(&name, &self.registry).ok(),
-                None => self.registry.model(&name).ok(),
-            };
-            models.push(ModelInfo {
-                capabilities: chain.and_then(|chain| head(&chain)),
-                id: name,
-            });
-        }
+        let mut models = self.named_models();
         for (provider, list) in self.catalogue.all().await {
             for model in list.iter() {
                 let id = format!("{provider}/{}", model.id);
@@ -352,7 +353,7 @@ fn targets(config: &Config, registry: &Registry, routes: &Routes) -> Vec<String>
 }
 
 /// The capabilities of a chain's first target.
-fn head(chain: &Chain) -> Option<majordomo::Capabilities> {
+pub(crate) fn head(chain: &Chain) -> Option<majordomo::Capabilities> {
     let mut described = chain.describe().map(|(_, known)| (*known).clone());
     described.next()
 }

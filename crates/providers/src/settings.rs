@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use ::http::HeaderMap;
 use majordomo_llm::Capabilities;
 use secrecy::SecretString;
 
@@ -22,6 +23,8 @@ pub struct Settings {
     pub base_url: Option<String>,
     /// The API key.
     pub key: Option<SecretString>,
+    /// Headers of every request besides those of the dialect. Values may be secret.
+    pub headers: HeaderMap,
     /// The timeouts.
     pub timeouts: Option<Timeouts>,
     /// Capability overrides for all models.
@@ -57,6 +60,7 @@ impl Settings {
             transport,
             base_url: None,
             key: None,
+            headers: HeaderMap::new(),
             timeouts: None,
             limits: CapabilityOverrides::default(),
             models: BTreeMap::new(),

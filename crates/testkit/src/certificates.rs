@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -95,6 +97,33 @@ impl Identity {
     }
 }
 
+/// A self-signed certificate and its key as the texts of PEM files.
+#[derive(Clone)]
+pub struct PemIdentity {
+    /// The certificate.
+    pub cert: String,
+    /// The private key.
+    pub key: String,
+}
+
+impl PemIdentity {
+    /// Generates one for this host name or address.
+    pub fn new(host: &str) -> Self {
+        let key = KeyPair::generate().expect("a key can be made");
+        let certificate = params(host).self_signed(&key);
+        let certificate = certificate.expect("a certificate can be signed");
+        Self {
+            cert: pem("CERTIFICATE", certificate.der()),
+            key: pem("PRIVATE KEY", &key.serialize_der()),
+        }
+    }
+}
+
+fn pem(name: &str, der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    format!("-----BEGIN {name}-----\n{text}\n-----END {name}-----\n")
+}
+
 fn params(host: &str) -> CertificateParams {
     let mut params =
         CertificateParams::new(vec![host.to_owned()]).expect("a host name is a certificate name");
@@ -103,6 +132,12 @@ fn params(host: &str) -> CertificateParams {
     let common_name = rcgen::DnType::CommonName;
     params.distinguished_name.push(common_name, name);
     params
+}
+
+impl fmt::Debug for PemIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PemIdentity").finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Authority {

@@ -40,7 +40,7 @@ mod script;
 mod upstream;
 
 pub use black_hole::BlackHole;
-pub use certificates::{Authority, Identity};
+pub use certificates::{Authority, Identity, PemIdentity};
 pub use closed_port::ClosedPort;
 pub use connection_log::{Connection, Request};
 pub use data::{data, installed, started};

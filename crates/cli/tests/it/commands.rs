@@ -35,6 +35,8 @@ async fn help_has_examples_and_no_colors_in_a_pipe() {
         &["explain", "--help"],
         &["fit", "--help"],
         &["check", "--help"],
+        &["models", "--help"],
+        &["serve", "--help"],
         &["key", "new", "--help"],
     ] {
         let done = majordomo(arguments).output().await;
@@ -108,7 +110,10 @@ async fn models_lists_reachable_providers_and_names_the_others() {
     assert!(here.requests()[0].head.starts_with("GET /v1/models "));
 
     let note = |start: &str| done.stderr.lines().find(|line| line.starts_with(start));
-    assert_eq!(note("failing"), Some("failing: HTTP 500: boom"));
+    assert_eq!(
+        note("failing"),
+        Some("failing: the model list failed to load: HTTP 500: boom")
+    );
     assert!(note("the provider `bad` cannot be used: the DSN has no scheme").is_some());
     assert!(note("unreachable: ").is_some_and(|line| line.contains("ollama")));
     assert!(note("no key: ").is_some_and(|line| line.contains("anthropic")));

@@ -1,5 +1,7 @@
 //! `check` and `key`.
 
+use majordomo_testkit::PemIdentity;
+
 use crate::support::{CommandOutput, file, majordomo};
 
 const GOOD: &str = "\
@@ -157,23 +159,82 @@ async fn a_missing_file_is_reported() {
 async fn a_new_key_allows_a_public_address() {
     let made = majordomo(&["key", "new", "laptop"]).output().await;
     assert_eq!(made.code, Some(0), "{}", made.stderr);
-    assert_eq!(
-        made.stderr,
-        "this key is not shown again; add the entry to majordomo.toml\n"
-    );
-    let (key, entry) = made.stdout.split_once("\n\n").unwrap();
+    // The entry can be redirected into the file, and the key is still seen.
+    let (key, note) = made.stderr.split_once('\n').unwrap();
+    let entry = &made.stdout;
     assert!(
         key.starts_with("mj-") && !entry.contains(key),
         "{}",
         made.stdout
     );
-    assert!(entry.starts_with("[[keys]]\nname = \"laptop\"\nhash = \"sha256:"));
+    assert_eq!(
+        note,
+        "this key is not shown again; its entry belongs into majordomo.toml:\n"
+    );
+    assert!(entry.starts_with("\n[[keys]]\nname = \"laptop\"\nhash = \"sha256:"));
     let path = file(
         "open.toml",
         format!("[server]\nlisten = \"0.0.0.0:4100\"\n{entry}"),
     );
     let done = majordomo(&["check", "--config", &path]).output().await;
     assert_eq!((done.code, &*done.stderr), (Some(0), ""));
+}
+
+#[tokio::test]
+async fn the_examples_of_key_new_show_the_key() {
+    let done = majordomo(&["key", "new", "--help"]).output().await;
+    let examples = done.stdout.lines().map(str::trim);
+    let examples: Vec<&str> = examples
+        .filter(|line| line.starts_with("majordomo key new"))
+        .collect();
+    assert!(examples.len() >= 2, "{}", done.stdout);
+    for example in examples {
+        // A pipe or a redirection takes stdout only.
+        assert!(
+            !example.contains("2>") && !example.contains("|&"),
+            "{example}"
+        );
+    }
+    let piped = majordomo(&["key", "new", "a"]).output().await;
+    assert!(piped.stderr.starts_with("mj-") && !piped.stdout.contains("mj-"));
+}
+
+#[tokio::test]
+async fn unusable_pem_files_are_reported_at_their_line() {
+    let ours = PemIdentity::new("localhost");
+    let other = PemIdentity::new("localhost");
+    let (cert, key) = (file("ours.pem", &ours.cert), file("ours.key", &ours.key));
+    let other_key = file("other.key", &other.key);
+    let text = |cert: &str, key: &str| {
+        format!("[server]\ntls = {{ cert = \"{cert}\", key = \"{key}\" }}\n")
+    };
+    let path = file("tls.toml", text(&cert, &key));
+    let done = majordomo(&["check", "--config", &path]).output().await;
+    assert_eq!((done.code, &*done.stderr), (Some(0), ""));
+    for (text, message) in [
+        (
+            text("nowhere.pem", &key),
+            "error: nowhere.pem cannot be used for TLS: No such file or directory (os error 2)"
+                .to_owned(),
+        ),
+        (
+            text(&cert, &other_key),
+            format!(
+                "error: the private key in {other_key} does not belong to the certificate in {cert}: check that both were issued together and that the server's certificate comes first in its file"
+            ),
+        ),
+        (
+            text(&key, &key),
+            format!("error: {key} cannot be used for TLS: it holds no certificate"),
+        ),
+    ] {
+        let path = file("tls.toml", &text);
+        let done = majordomo(&["check", "--config", &path]).output().await;
+        let mut lines = done.stderr.lines();
+        assert_eq!((done.code, lines.next()), (Some(1), Some(&*message)));
+        let place = format!(" --> {path}:2:1");
+        assert_eq!(lines.next(), Some(&*place), "{}", done.stderr);
+    }
 }
 
 #[tokio::test]

@@ -3,6 +3,8 @@
 mod chat;
 mod commands;
 mod configuration;
+mod one_configuration;
 #[cfg(unix)]
 mod snippets;
 mod support;
+mod variables;

@@ -8,6 +8,7 @@
 mod bodies;
 mod gateway;
 mod limits;
+mod listening;
 mod load;
 mod memory;
 mod signals;

@@ -1,6 +1,6 @@
 //! Detects providers that work without a configuration file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -111,6 +111,18 @@ impl Config {
             }
         }
         order
+    }
+
+    /// The providers that the user set up: those of the file, and those whose key or DSN
+    /// is in the environment.
+    pub(crate) fn configured_providers(
+        &self,
+        environment: &BTreeMap<String, String>,
+    ) -> BTreeSet<String> {
+        let own = self.providers.iter().map(|provider| provider.name.clone());
+        let keys = keys(environment).into_iter().map(|key| key.provider);
+        let dsns = provider_variables(environment).map(|(name, _)| name);
+        own.chain(keys).chain(dsns).collect()
     }
 }
 

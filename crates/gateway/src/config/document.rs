@@ -126,7 +126,7 @@ fn check_exposure(
 
 impl Config {
     /// Whether some key may use an exposed operator listener.
-    pub(super) fn has_operator_key(&self) -> bool {
+    pub(crate) fn has_operator_key(&self) -> bool {
         self.keys.iter().any(|key| key.role >= KeyRole::Viewer)
     }
 

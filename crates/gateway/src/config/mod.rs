@@ -24,8 +24,10 @@ mod fetch;
 mod find;
 mod foreign_format;
 mod keys;
+mod listen;
 mod models;
 mod origins;
+mod provider_options;
 mod providers;
 mod reader;
 mod registry;
@@ -59,10 +61,12 @@ pub use diagnostic::{Diagnostic, Diagnostics, Severity, Span};
 pub(crate) use exposed::warn_if_exposed;
 pub use fetch::FetchSettings;
 pub use find::find_config;
+pub use listen::{ListenError, listen_address};
 pub use majordomo::health::HealthConfig;
 pub use majordomo_balance::Tactic;
 pub use majordomo_vision::{History, Latest, OnFailure};
 pub use models::{ImageSupport, ModelEntry};
+pub use provider_options::{ProviderOptions, ProviderProxy};
 pub use providers::{DeclaredKind, ProviderEntry, ProviderSource};
 pub use routes::{RouteEntry, ServiceEntry, SmartRule};
 pub use server::{ServerSettings, TlsFiles, exposed_without_keys, operator_exposed_without_role};
@@ -110,10 +114,23 @@ pub struct Config {
     pub chain: ChainSettings,
     /// The version of the file's meaning, if it states one.
     pub version: Option<u64>,
+    /// Whether placeholders stand for variables that are not set; see
+    /// [`Variables::Optional`].
+    pub lacks_variables: bool,
     /// Doubtful settings of a valid file.
     pub warnings: Vec<Diagnostic>,
     /// The file's text, for diagnostics found later.
     pub source: Arc<ConfigSource>,
+}
+
+/// What a reference to a variable that is not set means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variables {
+    /// An error: the gateway cannot run without the value.
+    Required,
+    /// A warning, for programs that call no provider. Whatever depends on the value is not
+    /// judged; a spec becomes `demo/text` and a provider's address an invalid one.
+    Optional,
 }
 
 /// The process environment, without variables that are not UTF-8.
@@ -141,6 +158,7 @@ impl Config {
             health: HealthConfig::default(),
             chain: ChainSettings::default(),
             version: None,
+            lacks_variables: false,
             warnings: Vec::new(),
             source: Arc::new(ConfigSource::new("no file", "")),
         }
@@ -148,9 +166,18 @@ impl Config {
 
     /// Loads and checks a file.
     pub fn load(path: &Path, environment: &BTreeMap<String, String>) -> Result<Self, Diagnostics> {
+        Self::load_with(path, environment, Variables::Required)
+    }
+
+    /// Like [`load`](Self::load), deciding about variables that are not set.
+    pub fn load_with(
+        path: &Path,
+        environment: &BTreeMap<String, String>,
+        variables: Variables,
+    ) -> Result<Self, Diagnostics> {
         let name = path.display().to_string();
         match read_text(path) {
-            Ok(text) => Self::parse(name, text, environment),
+            Ok(text) => Self::parse_with(name, text, environment, variables),
             Err(reason) => {
                 let message = format!("the configuration cannot be read: {reason}");
                 let hint = "specify another file with `--config` or MAJORDOMO_CONFIG";
@@ -169,15 +196,25 @@ impl Config {
         text: impl Into<String>,
         environment: &BTreeMap<String, String>,
     ) -> Result<Self, Diagnostics> {
+        Self::parse_with(name, text, environment, Variables::Required)
+    }
+
+    /// Like [`parse`](Self::parse), deciding about variables that are not set.
+    pub fn parse_with(
+        name: impl Into<String>,
+        text: impl Into<String>,
+        environment: &BTreeMap<String, String>,
+        variables: Variables,
+    ) -> Result<Self, Diagnostics> {
         let mut source = ConfigSource::new(name, text);
         let (table, errors) = DeTable::parse_recoverable(source.text());
         let blank = is_blank(table.get_ref());
         let hidden = secrets::positions::find(source.text(), table.get_ref());
-        let reader = ConfigReader::new(environment, hidden);
+        let reader = ConfigReader::new(environment, variables, hidden);
         let root = Section::new(&reader, "the file", "", table.span(), table.get_ref());
         // The keys of an invalid document are unreliable.
         let config = errors.is_empty().then(|| document::read_document(root));
-        let holds_secrets = reader.holds_secrets();
+        let (holds_secrets, lacks_variables) = (reader.holds_secrets(), reader.lacks_variables());
         let (mut diagnostics, hidden) = reader.finish();
         let (mut spans, words) = (hidden.spans, hidden.words);
         match errors.is_empty() {
@@ -202,6 +239,7 @@ impl Config {
         match config {
             Some(config) if valid => Ok(Self {
                 source,
+                lacks_variables,
                 warnings: diagnostics,
                 ..config
             }),

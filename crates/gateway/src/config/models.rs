@@ -170,8 +170,19 @@ fn limits(mut section: Section<'_>) -> Option<ImageSupport> {
     Some(images)
 }
 
-/// Types that images can be converted to.
-const TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+/// Types that a model can accept. Images are converted to one of the first four; the
+/// others are passed on where a model takes them.
+const TYPES: [&str; 9] = [
+    "image/jpeg",
+    "image/png",
+    "image/gif",
+    "image/webp",
+    "image/heic",
+    "image/heif",
+    "image/avif",
+    "image/bmp",
+    "image/tiff",
+];
 
 fn types(field: &ConfigField<'_>) -> Option<Vec<String>> {
     let mut types = Vec::new();

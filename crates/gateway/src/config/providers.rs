@@ -7,6 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::Span;
 use super::models::{self, ModelEntry};
+use super::provider_options::{self, ProviderOptions};
 use super::reader::{ConfigField, Section};
 use super::suggest::{listed, suggest};
 
@@ -17,6 +18,8 @@ pub struct ProviderEntry {
     pub name: String,
     /// Its kind, address and credential.
     pub origin: ProviderSource,
+    /// Headers, timeout, proxy and the like.
+    pub options: ProviderOptions,
     /// Overrides for some of its models.
     pub models: Vec<ModelEntry>,
     /// Position of the provider's name.
@@ -88,6 +91,14 @@ impl DeclaredKind {
 pub(super) const HINT: &str =
     "a provider's name is part of its header: write `[providers.NAME]` for each";
 
+/// Stand for a provider or an address that depends on a variable that is not set.
+const UNKNOWN: ProviderSource = ProviderSource::Declared {
+    kind: DeclaredKind::Demo,
+    base_url: None,
+    api_key: None,
+};
+const UNKNOWN_ADDRESS: &str = "http://variable-not-set.invalid";
+
 pub(super) fn read_providers(section: Section<'_>) -> Vec<ProviderEntry> {
     let mut providers = Vec::new();
     for field in section.entries() {
@@ -118,6 +129,7 @@ fn provider(field: &ConfigField<'_>, mut section: Section<'_>) -> Option<Provide
     let base_url = section.take("base_url");
     let api_key = section.take("api_key");
     let dsn = section.take("dsn");
+    let options = provider_options::read_options(&mut section);
     let key = api_key.as_ref().and_then(ConfigField::secret);
     if api_key.as_ref().is_some_and(ConfigField::is_literal) {
         section.reader.note_secret();
@@ -130,13 +142,20 @@ fn provider(field: &ConfigField<'_>, mut section: Section<'_>) -> Option<Provide
                 "a DSN contains kind, address and key: use either the DSN or the separate keys",
             );
         }
-        read_dsn(dsn).map(ProviderSource::Dsn)
+        match read_dsn(dsn) {
+            None if dsn.is_unknown() => Some(UNKNOWN),
+            dsn => dsn.map(ProviderSource::Dsn),
+        }
     } else {
         let kind = match &kind_field {
+            Some(field) if field.is_unknown() => Some(DeclaredKind::Demo),
             Some(field) => read_kind(field),
             None => builtin(name, &section),
         };
-        let base_url = base_url.as_ref().map(|field| address(field));
+        let base_url = base_url.as_ref().map(|field| {
+            let unknown = field.is_unknown().then(|| UNKNOWN_ADDRESS.to_owned());
+            address(field).or(unknown)
+        });
         if let Some(kind) = kind
             && kind.needs_address()
             && base_url.is_none()
@@ -164,6 +183,7 @@ fn provider(field: &ConfigField<'_>, mut section: Section<'_>) -> Option<Provide
     Some(ProviderEntry {
         name: name.clone(),
         origin: origin?,
+        options,
         models,
         span: field.key_span.clone(),
     })

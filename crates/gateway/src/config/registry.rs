@@ -103,7 +103,7 @@ fn make(
             (None, None) => key_in(environment, variables),
             (key, _) => key.clone(),
         };
-        settings
+        provider.options.apply(settings)
     };
     match &provider.origin {
         ProviderSource::Declared {
@@ -136,6 +136,7 @@ fn make(
         }
         ProviderSource::Dsn(dsn) => {
             let settings = dsn.settings(&provider.name, transport);
+            let settings = provider.options.apply(settings);
             let kind = dsn.kind().unwrap_or(ProviderKind::OpenAi);
             corrected(settings, &provider.models, |settings| {
                 kind.provider(settings)

@@ -4,8 +4,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use toml::de::DeValue;
+
 use super::reader::{ConfigReader, Section};
-use super::{Origins, Span, origins};
+use super::{Origins, Span, listen_address, origins};
 use crate::max_counts::MaxCounts;
 
 /// Listeners and request limits.
@@ -38,8 +40,8 @@ pub struct ServerSettings {
     pub tls: Option<TlsFiles>,
     /// Sites whose pages may call the gateway.
     pub origins: Origins,
-    /// Positions of both addresses, for checks across sections.
-    pub(super) spans: ListenSpans,
+    /// Positions of some settings, for later checks.
+    pub(super) spans: ServerSpans,
 }
 
 /// Certificate chain and private key as PEM files.
@@ -52,9 +54,17 @@ pub struct TlsFiles {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct ListenSpans {
+pub(super) struct ServerSpans {
     pub(super) listen: Span,
     pub(super) operator_listen: Span,
+    pub(super) tls: Span,
+}
+
+impl ServerSettings {
+    /// Position of `tls`.
+    pub(crate) fn tls_span(&self) -> Span {
+        self.spans.tls.clone()
+    }
 }
 
 impl Default for ServerSettings {
@@ -73,7 +83,7 @@ impl Default for ServerSettings {
             trace_bytes: 4 << 20,
             tls: None,
             origins: Origins::default(),
-            spans: ListenSpans::default(),
+            spans: ServerSpans::default(),
         }
     }
 }
@@ -199,9 +209,10 @@ pub(super) fn read_server(mut section: Section<'_>) -> ServerSettings {
     if let Some(size) = bytes.as_ref().and_then(|field| field.size()) {
         server.trace_bytes = size;
     }
-    server.tls = section
-        .take("tls")
-        .and_then(|field| tls(field.section_or("`tls`", TLS_HINT)?));
+    if let Some(field) = section.take("tls") {
+        server.spans.tls = field.key_span.clone();
+        server.tls = field.section_or("`tls`", TLS_HINT).and_then(tls);
+    }
     server.origins = section
         .take("origins")
         .map(origins::read_origins)
@@ -240,28 +251,19 @@ fn counts(section: &mut Section<'_>, most: &mut MaxCounts) {
 
 fn address(section: &mut Section<'_>, key: &'static str) -> Option<(SocketAddr, Span)> {
     let field = section.take(key)?;
+    if let DeValue::Integer(_) = field.value {
+        let port = field.number(0, u64::from(u16::MAX))?;
+        let port = u16::try_from(port).ok()?;
+        return Some((SocketAddr::from((Ipv4Addr::LOCALHOST, port)), field.span));
+    }
     let text = field.text()?;
-    let Ok(address) = text.value.trim().parse() else {
-        let message = format!("{} is not a listen address", text.shown());
-        field.report(message, hint_for(key, &text.value));
-        return None;
-    };
-    Some((address, field.span))
-}
-
-/// The likely fix; a value from the environment is not quoted.
-fn hint_for(key: &str, text: &str) -> &'static str {
-    let text = text.trim();
-    if text.starts_with("localhost") {
-        "use a numeric address: `127.0.0.1:4100`"
-    } else if text.contains("://") {
-        "omit the scheme: an address and a port, such as `127.0.0.1:4100`"
-    } else if text.parse::<std::net::IpAddr>().is_ok() {
-        "add a port, such as `127.0.0.1:4100`, or `[::1]:4100` for IPv6"
-    } else if key == "operator_listen" {
-        "write an address and a port, such as `127.0.0.1:4101`"
-    } else {
-        "write an address and a port, such as `127.0.0.1:4100` or `0.0.0.0:4100`"
+    match listen_address(&text.value) {
+        Ok(address) => Some((address, field.span)),
+        Err(error) => {
+            let message = format!("{} is not a listen address", text.shown());
+            field.report(message, error.hint);
+            None
+        }
     }
 }
 

@@ -44,6 +44,9 @@ enum SpecRole {
 /// Placeholder for the requested model in a service's spec.
 pub(super) const REQUESTED_MODEL: &str = "{model}";
 
+/// Stands for a spec that depends on a variable that is not set.
+const UNKNOWN_SPEC: &str = "demo/text";
+
 impl SpecEntry {
     pub(super) fn service(field: &ConfigField<'_>) -> Option<Self> {
         Self::read(field, SpecRole::Service)
@@ -55,6 +58,14 @@ impl SpecEntry {
 
     fn read(field: &ConfigField<'_>, role: SpecRole) -> Option<Self> {
         let text = field.non_empty()?;
+        if text.is_unknown {
+            return Some(Self {
+                quoted: None,
+                span: field.span.clone(),
+                text: UNKNOWN_SPEC.to_owned(),
+                role,
+            });
+        }
         Some(Self {
             quoted: text.is_substituted().then(|| text.shown()),
             span: field.span.clone(),

@@ -21,7 +21,7 @@ pub struct VisionSettings {
     pub prompt: Option<String>,
     /// Whether the describer receives the user's question.
     pub question: bool,
-    /// Size of the description cache in bytes.
+    /// Size of the description cache in bytes; 0 disables it.
     pub cache: u64,
     /// Lifetime of a cached description.
     pub ttl: Duration,
@@ -98,7 +98,8 @@ pub(super) fn read_vision(mut section: Section<'_>) -> VisionSettings {
         .and_then(|f| f.non_empty())
         .map(|text| text.value);
     vision.question = section.flag("question").unwrap_or(vision.question);
-    vision.cache = section.size("cache").unwrap_or(vision.cache);
+    let cache = section.take("cache").and_then(|f| f.size_or_off());
+    vision.cache = cache.unwrap_or(vision.cache);
     let ttl = section.take("ttl").and_then(|f| f.positive_duration());
     vision.ttl = ttl.unwrap_or(vision.ttl);
     let timeout = section.take("timeout").and_then(|f| f.positive_duration());

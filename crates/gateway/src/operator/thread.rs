@@ -78,6 +78,7 @@ mod tests {
         let options = ServeOptions {
             config: Some(file.path().to_owned()),
             listen: None,
+            operator_listen: None,
         };
         Gateway::start(&options, BTreeMap::new()).await.unwrap()
     }

@@ -27,6 +27,8 @@ pub(crate) struct StateLoader {
     pub(crate) transport: Transport,
     /// Overrides `listen` of the file.
     pub(crate) listen: Option<SocketAddr>,
+    /// Overrides `operator_listen` of the file.
+    pub(crate) operator_listen: Option<SocketAddr>,
 }
 
 impl StateLoader {
@@ -43,6 +45,9 @@ impl StateLoader {
     pub(crate) fn with_overrides(&self, mut config: Config) -> Config {
         if let Some(listen) = self.listen {
             config.server.listen = listen;
+        }
+        if let Some(listen) = self.operator_listen {
+            config.server.operator_listen = listen;
         }
         config
     }

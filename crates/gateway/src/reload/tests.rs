@@ -20,6 +20,7 @@ static LOADER: LazyLock<StateLoader> = LazyLock::new(|| StateLoader {
     environment: BTreeMap::new(),
     transport: Transport::new(transport::TransportConfig::default()),
     listen: Some(SocketAddr::from(([127, 0, 0, 1], 0))),
+    operator_listen: None,
 });
 /// A certificate and its key, and a file that is neither.
 static FILES: LazyLock<TempDir> = LazyLock::new(|| {

@@ -25,7 +25,13 @@ pub(super) async fn admit_body(
     let mut permit = match admission.try_reserve(flow) {
         Some(permit) => permit,
         None => tokio::select! {
-            permit = wait_budget.reserve() => permit?,
+            permit = wait_budget.reserve() => match permit {
+                Ok(permit) => permit,
+                Err(error) => {
+                    reader.read_small().await;
+                    return Err(error);
+                }
+            },
             never = reader.prefetch() => match never {},
         },
     };

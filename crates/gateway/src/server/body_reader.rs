@@ -12,13 +12,15 @@ use http::header::CONTENT_ENCODING;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
 use majordomo::{Error, ErrorKind, Result};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::admission::RequestPermit;
 use super::limits::Limits;
 
 /// Bytes of a body that are read before its reservation.
 const PREFETCH: u64 = 64 * 1024;
+/// Time for a rejected body to arrive.
+const SMALL_BODY_TIMEOUT: Duration = Duration::from_secs(1);
 /// First buffer of a body that arrives in several chunks.
 const FIRST: u64 = 256 * 1024;
 /// A buffer's capacity is at most this multiple of the received bytes.
@@ -60,6 +62,25 @@ pub(super) fn check_body_headers(headers: &HeaderMap, announced: u64, max_body: 
     Ok(())
 }
 
+/// Reads and drops a small body before a rejection is sent. Over HTTP/2 a response before
+/// the end of the request resets the stream, and curl 7.88 (Debian 12) then reports a
+/// broken stream instead of the rejection. A larger or slower body is reset.
+pub(super) async fn read_small(mut body: Incoming) {
+    if body.size_hint().lower() > PREFETCH {
+        return;
+    }
+    let reading = async {
+        let mut read = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            read += frame.data_ref().map_or(0, |data| data.len() as u64);
+            if read > PREFETCH {
+                return;
+            }
+        }
+    };
+    let _ = timeout(SMALL_BODY_TIMEOUT, reading).await;
+}
+
 /// A body being read.
 pub(super) struct BodyReader {
     body: Incoming,
@@ -99,6 +120,13 @@ impl BodyReader {
             }
         }
         std::future::pending().await
+    }
+
+    /// Reads the rest of a small body that is rejected, see [`read_small`].
+    pub(super) async fn read_small(self) {
+        if self.length() < PREFETCH && !self.truncated {
+            read_small(self.body).await;
+        }
     }
 
     /// Reads the whole body, at the minimum rate or faster.

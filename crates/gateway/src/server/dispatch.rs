@@ -8,13 +8,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http::header::{ALLOW, CONTENT_TYPE, HOST};
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version};
 use hyper::body::{Body as _, Incoming};
 use majordomo::{Error, ErrorKind};
 
 use super::admission::{RequestPermit, flow_of};
 use super::admit_body::admit_body;
-use super::body_reader::{Pace, check_body_headers};
+use super::body_reader::{Pace, check_body_headers, read_small};
 use super::context::ServerContext;
 use super::guarded_body::{INTERNAL_ERROR, shutting_down};
 use super::head::{RejectedHead, TOO_LONG};
@@ -54,22 +55,29 @@ pub(super) async fn dispatch(
         );
     }
     let outside = caller.as_ref().err();
-    let (mut response, permit) = admit(context, &state, from, rejected, outside, request).await;
+    let (head, body) = request.into_parts();
+    let multiplexed = head.version == Version::HTTP_2;
+    let mut body = Some(body);
+    let admitted = admit(context, &state, from, rejected, outside, head, &mut body);
+    let (mut response, permit) = admitted.await;
+    if let Some(unread) = body.filter(|_| multiplexed) {
+        read_small(unread).await;
+    }
     add_cors_headers(&caller, origins, response.headers_mut());
     (response, permit)
 }
 
 /// Rejects a request with a bad head, from outside the trust boundary or without a
-/// valid key; serves any other.
+/// valid key; serves any other. Takes the body only if it is read.
 async fn admit(
     context: &Arc<ServerContext>,
     state: &Arc<GatewayState>,
     from: IpAddr,
     rejected: Option<RejectedHead>,
     outside: Option<&BoundaryRefusal>,
-    request: Request<Incoming>,
+    head: Parts,
+    body: &mut Option<Incoming>,
 ) -> (Response<Body>, Option<RequestPermit>) {
-    let (head, body) = request.into_parts();
     let endpoint = fronts::endpoint(&head.method, &head.uri, &head.headers);
     let front = front_of(&endpoint);
     let Some(front) = front.or(rejected.map(|_| Front::Chat)) else {
@@ -101,7 +109,7 @@ async fn admit(
         Err(error) => return (fail(front, exchange, error), None),
     };
     exchange.set_key(key.as_ref().map(|key| Arc::from(key.name())));
-    let announced = body.size_hint().lower();
+    let announced = body.as_ref().map_or(0, |body| body.size_hint().lower());
     if let Err(error) = check_body_headers(&head.headers, announced, state.server.max_body) {
         return (fail(front, exchange, error), None);
     }
@@ -112,7 +120,11 @@ async fn admit(
         limits: &context.limits,
         timeout: state.server.body_timeout,
     };
-    let (permit, body) = match admit_body(&admission, flow, body, max_body, pace).await {
+    let Some(unread) = body.take() else {
+        let error = Error::new(ErrorKind::Local, INTERNAL_ERROR).with_status(500);
+        return (fail(front, exchange, error), None);
+    };
+    let (permit, body) = match admit_body(&admission, flow, unread, max_body, pace).await {
         Ok(entered) => entered,
         Err(error) => return (fail(front, exchange, error), None),
     };

@@ -12,6 +12,7 @@ mod activity;
 mod admission;
 mod admit_body;
 mod body_reader;
+mod certificate_host;
 mod connection;
 mod context;
 mod dispatch;
@@ -38,9 +39,11 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 pub(crate) use admit_body::admit_body_without_seat;
+pub(crate) use certificate_host::{certificate_host, local};
 pub(crate) use context::ServerContext;
 pub use limits::Limits;
 pub(crate) use readiness::ready;
+pub use tls::check_tls;
 pub(crate) use tls::{Identity, TlsAcceptorHandle};
 
 use crate::record::RequestSink;

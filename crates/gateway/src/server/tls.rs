@@ -14,7 +14,7 @@ use rustls::{InconsistentKeys, ServerConfig};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{Accept, TlsAcceptor};
 
-use crate::config::{TlsFiles, read_bytes};
+use crate::config::{Config, Diagnostic, Diagnostics, TlsFiles, read_bytes};
 
 /// A longer "path" is likely the file's content.
 const LONGEST_PATH: usize = 1024;
@@ -61,6 +61,17 @@ fn mismatch(files: &TlsFiles) -> String {
         display_path(&files.key),
         display_path(&files.cert)
     )
+}
+
+/// Checks that the files of `tls` exist and belong together.
+pub fn check_tls(config: &Config) -> Result<(), Diagnostics> {
+    let loaded = config.server.tls.as_ref().map(Identity::load).transpose();
+    loaded.map(drop).map_err(|reason| {
+        let span = config.server.tls_span();
+        let hint = "`cert` names the PEM file of the certificate chain, `key` that of its private key; \
+                    relative paths start in the working directory";
+        config.diagnostics(vec![Diagnostic::at(span, reason, hint)])
+    })
 }
 
 /// Accepts TLS with the current identity. Clones share it, so all listeners switch

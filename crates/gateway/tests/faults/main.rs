@@ -28,6 +28,7 @@ mod framing;
 mod headers;
 mod http2;
 mod http2_floods;
+mod http2_refusals;
 mod images;
 mod keys;
 mod model_names;

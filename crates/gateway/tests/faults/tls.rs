@@ -303,6 +303,7 @@ fn unusable_tls_files_are_named_at_startup() {
             let options = ServeOptions {
                 config: Some(file.clone()),
                 listen: Some(([127, 0, 0, 1], 0).into()),
+                operator_listen: None,
             };
             let Err(StartError::Tls(text)) = Gateway::start(&options, BTreeMap::new()).await else {
                 panic!("it starts with {cert:?}");

@@ -8,6 +8,7 @@ mod fetch;
 mod guide;
 mod mistakes;
 mod mutations;
+mod provider_options;
 mod providers;
 mod serve;
 mod whole_file;

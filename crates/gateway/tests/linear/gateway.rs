@@ -98,6 +98,7 @@ impl MeasuredGateway {
         let options = ServeOptions {
             config: Some(file),
             listen: Some(([127, 0, 0, 1], 0).into()),
+            operator_listen: None,
         };
         let started = Gateway::start(&options, BTreeMap::new()).await;
         let gateway = started.unwrap_or_else(|error| panic!("{error}"));

@@ -36,6 +36,7 @@ impl TestGateway {
         let options = ServeOptions {
             config: Some(file),
             listen: Some(([127, 0, 0, 1], 0).into()),
+            operator_listen: None,
         };
         let owned = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
         let environment = variables.iter().map(owned).collect();

@@ -223,6 +223,7 @@ async fn words_arrive(from: From) {
     let options = ServeOptions {
         config: Some(file),
         listen: Some(([127, 0, 0, 1], 0).into()),
+        operator_listen: None,
     };
     let gateway = Gateway::start(&options, BTreeMap::new()).await;
     let gateway = gateway.unwrap_or_else(|error| panic!("{error}"));

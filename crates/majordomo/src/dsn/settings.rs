@@ -37,12 +37,7 @@ impl Dsn {
 
     /// The settings of a provider of this name, with the DSN's address, token and options.
     pub fn settings(&self, name: &str, transport: &Transport) -> Settings {
-        let timeouts = self.options.timeout.map(|longest| {
-            Timeouts::default()
-                .with_first_byte(longest)
-                .with_first_event(longest)
-                .with_total(longest)
-        });
+        let timeouts = self.options.timeout.map(Timeouts::within);
         let mut settings = Settings::new(name, transport.clone()).base_url(self.base_url());
         settings.key = self.token.clone();
         settings.timeouts = timeouts;

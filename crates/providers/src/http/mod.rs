@@ -38,6 +38,8 @@ use model::HttpModel;
 const MAX_CACHED_MODELS: usize = 1_024;
 /// Longer ids are not cached: clients can invent any id.
 const MAX_CACHED_ID: usize = 256;
+/// Shorter words of configured headers are not redacted: they may be ordinary text.
+const SHORTEST_SECRET: usize = 8;
 /// Timeout of a discovery request.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -65,13 +67,14 @@ impl HttpProvider {
     pub(crate) fn new(recipe: Arc<dyn Recipe>, settings: Settings) -> Result<Self> {
         let default_url = recipe.base_url();
         let base_url = settings.base_url.clone().or_else(|| default_url.clone());
-        let base_url = base_url.map(|url| url.trim_end_matches('/').to_owned());
+        let base_url = base_url.map(|url| below_version(&url, recipe.models_path()).to_owned());
         if let Some(url) = &base_url {
             check_base_url(url).map_err(|error| error.with_provider(&settings.name))?;
         }
         let kind = (&default_url, recipe.key_variables(), recipe.protocol());
         let key = settings.key.as_ref().map(|key| key.expose_secret());
-        let fingerprint = Fingerprint::of((kind, &base_url, key));
+        let headers: Vec<&[u8]> = settings.headers.values().map(|it| it.as_bytes()).collect();
+        let fingerprint = Fingerprint::of((kind, &base_url, key, headers));
         Ok(Self(Arc::new(HttpProviderInner {
             fingerprint,
             name: settings.name.clone(),
@@ -210,10 +213,15 @@ impl HttpProvider {
         let request = outgoing
             .headers(recipe.headers(request))
             .timeouts(self.0.timeouts.with_overrides(timers));
+        // Configured headers come last: they may replace the credential.
+        let headers = self.0.settings.headers.clone();
         match (&self.0.key, recipe.key_variables()) {
-            (Some(key), _) => Ok(request.credential(&recipe.credential(key)?)),
-            (None, []) => Ok(request),
-            (None, _) if !self.0.is_default_endpoint => Ok(request),
+            (Some(key), _) => {
+                let request = request.credential(&recipe.credential(key)?);
+                Ok(request.headers(headers))
+            }
+            (None, []) => Ok(request.headers(headers)),
+            (None, _) if !self.0.is_default_endpoint => Ok(request.headers(headers)),
             (None, variables) => {
                 let text = format!("no key is configured: set {}", variables.join(" or "));
                 Err(Error::new(ErrorKind::MissingKey, text))
@@ -255,10 +263,17 @@ impl HttpProvider {
     /// Names the provider in an error and redacts its key.
     fn attribute(&self, error: Error) -> Error {
         let error = error.with_provider(&self.0.name);
-        match &self.0.key {
+        let error = match &self.0.key {
             Some(key) => error.redacting(key.expose_secret()),
             None => error,
-        }
+        };
+        let values = self.0.settings.headers.values();
+        let texts = values.filter_map(|value| value.to_str().ok());
+        // A server may quote `Bearer x` or only `x`.
+        let secrets = texts.flat_map(|text| [text].into_iter().chain(text.split_whitespace()));
+        secrets
+            .filter(|secret| secret.len() >= SHORTEST_SECRET)
+            .fold(error, |error, secret| error.redacting(secret))
     }
 }
 
@@ -298,6 +313,22 @@ impl Provider for HttpProvider {
             Ok(models)
         })
     }
+}
+
+/// The base URL without trailing slashes, and without a version that all paths of the
+/// dialect begin with: clients of most dialects are configured with `…/v1`.
+fn below_version<'u>(url: &'u str, models_path: &str) -> &'u str {
+    let url = url.trim_end_matches('/');
+    if !["/v1/", "/v1beta/", "/api/"]
+        .iter()
+        .any(|version| models_path.starts_with(version))
+    {
+        return url;
+    }
+    let below = url
+        .strip_suffix("/v1beta")
+        .or_else(|| url.strip_suffix("/v1"));
+    below.map_or(url, |below| below.trim_end_matches('/'))
 }
 
 /// Accepts `http` or `https` with a host and an optional path.

@@ -102,6 +102,16 @@ impl Timeouts {
         }
     }
 
+    /// For attempts that must begin to respond, or respond as a whole, within `longest`.
+    pub const fn within(longest: Duration) -> Self {
+        Self {
+            first_byte: Some(longest),
+            first_event: Some(longest),
+            total: Some(longest),
+            ..Self::DEFAULT
+        }
+    }
+
     /// Applies the timeouts set by a request.
     pub(crate) fn with_overrides(mut self, timers: &[(Timer, Duration)]) -> Self {
         for (timer, limit) in timers {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
+use majordomo_testkit::PemIdentity;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -91,6 +92,9 @@ impl Runner {
         write("majordomo.toml", config.as_bytes());
         write("body.json", BODY.as_bytes());
         write("photo.jpg", &png_image(64, 48));
+        let identity = PemIdentity::new("localhost");
+        write("cert.pem", identity.cert.as_bytes());
+        write("key.pem", identity.key.as_bytes());
         write(".curlrc", b"silent\nshow-error\nfail\n");
         std::fs::create_dir(folder.join("bin")).expect("a folder");
         write("bin/majordomo", WRAPPER.as_bytes());

@@ -5,11 +5,12 @@ use std::time::Duration;
 use secrecy::SecretString;
 use toml::de::{DeArray, DeValue};
 
+use super::text::has_unset_variable;
 use super::{ConfigReader, ConfigText, Section};
 use crate::config::secrets::names::is_reference;
 use crate::config::secrets::patterns;
 use crate::config::suggest::suggest;
-use crate::config::{Span, units};
+use crate::config::{Span, Variables, units};
 
 /// A key's value, or one item of an array.
 #[derive(Clone)]
@@ -26,7 +27,17 @@ pub(in crate::config) struct ConfigField<'a> {
 impl<'a> ConfigField<'a> {
     /// Reports a diagnostic at this value.
     pub(in crate::config) fn report(&self, message: impl Into<String>, hint: impl Into<String>) {
+        if self.is_unknown() {
+            return;
+        }
         self.reader.report(self.span.clone(), message, hint);
+    }
+
+    /// Whether its value depends on a variable that is not set but may be, so that it
+    /// cannot be judged.
+    pub(in crate::config) fn is_unknown(&self) -> bool {
+        self.reader.variables == Variables::Optional
+            && matches!(self.value, DeValue::String(raw) if has_unset_variable(self.reader, raw))
     }
 
     /// A string, with variables substituted.
@@ -163,6 +174,16 @@ impl<'a> ConfigField<'a> {
             None => self.report(format!("{} is not a size", self.shown()), hint),
         }
         None
+    }
+
+    /// A size in bytes; 0 and `"off"` disable the feature.
+    pub(in crate::config) fn size_or_off(&self) -> Option<u64> {
+        match self.value {
+            DeValue::String(text) if text.as_ref() == "off" => Some(0),
+            DeValue::Boolean(false) => Some(0),
+            DeValue::Integer(number) if number.as_str() == "0" => Some(0),
+            _ => self.size(),
+        }
     }
 
     /// One of the given keywords.

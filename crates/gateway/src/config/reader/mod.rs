@@ -23,24 +23,32 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::secrets::positions::HiddenSpans;
-use super::{Diagnostic, Span};
+use super::{Diagnostic, Span, Variables};
 
 /// The environment for substitution, and the diagnostics collected so far.
 pub(super) struct ConfigReader<'e> {
     environment: &'e BTreeMap<String, String>,
+    pub(super) variables: Variables,
     diagnostics: RefCell<Vec<Diagnostic>>,
     hidden: RefCell<HiddenSpans>,
     holds_secrets: Cell<bool>,
+    lacks_variables: Cell<bool>,
 }
 
 impl<'e> ConfigReader<'e> {
     /// Creates a reader of a file with these masked spans.
-    pub(super) fn new(environment: &'e BTreeMap<String, String>, hidden: HiddenSpans) -> Self {
+    pub(super) fn new(
+        environment: &'e BTreeMap<String, String>,
+        variables: Variables,
+        hidden: HiddenSpans,
+    ) -> Self {
         Self {
             environment,
+            variables,
             diagnostics: RefCell::default(),
             hidden: RefCell::new(hidden),
             holds_secrets: Cell::default(),
+            lacks_variables: Cell::default(),
         }
     }
 
@@ -87,6 +95,15 @@ impl<'e> ConfigReader<'e> {
 
     pub(super) fn holds_secrets(&self) -> bool {
         self.holds_secrets.get()
+    }
+
+    /// Records that a placeholder stands for a variable.
+    fn note_unset(&self) {
+        self.lacks_variables.set(true);
+    }
+
+    pub(super) fn lacks_variables(&self) -> bool {
+        self.lacks_variables.get()
     }
 
     pub(super) fn variable(&self, name: &str) -> Option<&'e str> {

@@ -1,8 +1,8 @@
 //! Strings and the variables in them.
 
 use super::{ConfigReader, bare_variable};
-use crate::config::Span;
 use crate::config::secrets::{names, patterns};
+use crate::config::{Span, Variables};
 
 /// A string with variables substituted. Substituted values are never displayed:
 /// diagnostics quote the string as written.
@@ -13,12 +13,16 @@ pub(in crate::config) struct ConfigText {
     raw: String,
     /// Whether it must not be displayed at all.
     hidden: bool,
+    /// Whether a variable in it is not set, so that its value is not the real one.
+    pub(in crate::config) is_unknown: bool,
 }
 
 impl ConfigText {
     pub(super) fn read(reader: &ConfigReader<'_>, raw: &str, span: Span) -> Option<Self> {
+        let (value, is_unknown) = substitute(reader, raw, &span)?;
         Some(Self {
-            value: substitute(reader, raw, &span)?,
+            value,
+            is_unknown,
             hidden: reader.hides(&span),
             span,
             raw: raw.to_owned(),
@@ -39,14 +43,18 @@ impl ConfigText {
     }
 }
 
-/// Substitutes `${NAME}`; `$${` is a literal `${`.
-fn substitute(reader: &ConfigReader<'_>, raw: &str, span: &Span) -> Option<String> {
+/// Stands for a variable that is not set, where that is allowed.
+const UNSET: &str = "unset";
+
+/// Substitutes `${NAME}` and `${NAME:-default}`; `$${` is a literal `${`. Also returns
+/// whether a variable without a default is not set.
+fn substitute(reader: &ConfigReader<'_>, raw: &str, span: &Span) -> Option<(String, bool)> {
     if !raw.contains("${") {
-        return literal(reader, raw, span);
+        return literal(reader, raw, span).map(|value| (value, false));
     }
     let mut value = String::new();
     let mut rest = raw;
-    let mut complete = true;
+    let (mut complete, mut is_unknown) = (true, false);
     while let Some(at) = rest.find("${") {
         if rest[..at].ends_with('$') {
             value.push_str(&rest[..at - 1]);
@@ -63,8 +71,11 @@ fn substitute(reader: &ConfigReader<'_>, raw: &str, span: &Span) -> Option<Strin
             );
             return None;
         };
-        let name = &rest[at + 2..at + end];
-        match reader.variable(name) {
+        let (name, default) = split_default(&rest[at + 2..at + end]);
+        // As in a shell, an empty variable takes the default too.
+        let set = reader.variable(name);
+        let set = set.filter(|value| default.is_none() || !value.is_empty());
+        match set {
             _ if name.is_empty() => {
                 let hint = "write `${NAME}`, or `$${` for a literal `${`";
                 reader.report(span.clone(), "`${}` names no variable", hint);
@@ -74,16 +85,41 @@ fn substitute(reader: &ConfigReader<'_>, raw: &str, span: &Span) -> Option<Strin
                 reader.redact_words(found);
                 value.push_str(found);
             }
-            None => {
-                let (message, hint) = missing(reader, name, span);
-                reader.report(span.clone(), message, hint);
-                complete = false;
-            }
+            None => match (default, reader.variables) {
+                (Some(default), _) => value.push_str(default),
+                (None, Variables::Optional) => {
+                    let (message, hint) = missing(reader, name, span);
+                    reader.warn(span.clone(), message, hint);
+                    value.push_str(UNSET);
+                    reader.note_unset();
+                    is_unknown = true;
+                }
+                (None, Variables::Required) => {
+                    let (message, hint) = missing(reader, name, span);
+                    reader.report(span.clone(), message, hint);
+                    complete = false;
+                }
+            },
         }
         rest = &rest[at + end + 1..];
     }
     value.push_str(rest);
-    complete.then_some(value)
+    complete.then_some((value, is_unknown))
+}
+
+/// The name and the default of a reference.
+fn split_default(reference: &str) -> (&str, Option<&str>) {
+    match reference.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (reference, None),
+    }
+}
+
+/// Whether a string refers to a variable that is not set and has no default.
+pub(super) fn has_unset_variable(reader: &ConfigReader<'_>, raw: &str) -> bool {
+    let references = raw.split("${").skip(1);
+    let mut names = references.filter_map(|rest| Some(split_default(rest.split_once('}')?.0)));
+    names.any(|(name, default)| default.is_none() && reader.variable(name).is_none())
 }
 
 /// A string without `${`; reports `$NAME`.
@@ -105,7 +141,9 @@ fn missing(reader: &ConfigReader<'_>, name: &str, span: &Span) -> (String, Strin
     if names::is_variable(name) || harmless {
         return (
             format!("the variable `{name}` is not set"),
-            format!("set {name} in the environment that majordomo starts in"),
+            format!(
+                "set {name} in the environment that majordomo starts in, or write `${{{name}:-default}}`"
+            ),
         );
     }
     (
@@ -123,8 +161,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(raw: &str) -> (Option<String>, Vec<String>) {
-        let environment = BTreeMap::from([("A".to_owned(), "one".to_owned())]);
-        let reader = ConfigReader::new(&environment, HiddenSpans::default());
+        let environment = BTreeMap::from([
+            ("A".to_owned(), "one".to_owned()),
+            ("E".to_owned(), String::new()),
+        ]);
+        let reader = ConfigReader::new(&environment, Variables::Required, HiddenSpans::default());
         let text = ConfigText::read(&reader, raw, 0..raw.len()).map(|text| text.value);
         let (diagnostics, _) = reader.finish();
         (text, diagnostics.into_iter().map(|p| p.message).collect())
@@ -139,6 +180,13 @@ mod tests {
             ("$B $", "$B $"),
             ("$${A}", "${A}"),
             ("{model}", "{model}"),
+            ("${E}", ""),
+            ("${A:-two}", "one"),
+            ("${B:-two}", "two"),
+            ("${B:-}", ""),
+            ("${E:-two}", "two"),
+            ("x${B:-127.0.0.1:80}y", "x127.0.0.1:80y"),
+            ("${B:-$A}", "$A"),
         ] {
             assert_eq!(read(raw), (Some(value.to_owned()), vec![]), "{raw}");
         }

@@ -1,6 +1,6 @@
 //! Classifies names of keys and variables.
 
-use majordomo::nearest::nearest;
+use majordomo::nearest::most_similar;
 
 /// Parts of a key's name that mark its value as a secret.
 const SECRET_WORDS: [&str; 14] = [
@@ -38,10 +38,10 @@ pub(in crate::config) const SECRET_NAMES: [&str; 13] = [
 ];
 
 /// Settings that match a secret word but are harmless.
-const HARMLESS: [&str; 1] = ["max_tokens"];
+const HARMLESS: [&str; 2] = ["legacy_max_tokens", "max_tokens"];
 
 /// Keys whose values may be displayed, and sections that contain only such keys.
-pub(in crate::config) const SETTINGS: [&str; 71] = [
+pub(in crate::config) const SETTINGS: [&str; 73] = [
     "active",
     "advance_on_permanent",
     "affinity",
@@ -55,6 +55,7 @@ pub(in crate::config) const SETTINGS: [&str; 71] = [
     "capacity",
     "cert",
     "chain",
+    "context",
     "context_window",
     "deadline",
     "describe",
@@ -68,6 +69,7 @@ pub(in crate::config) const SETTINGS: [&str; 71] = [
     "keepalive",
     "kind",
     "latest",
+    "legacy_max_tokens",
     "listen",
     "max",
     "max_body",
@@ -124,7 +126,7 @@ pub(in crate::config) fn is_secret_name(name: &str) -> bool {
 
 /// Like [`is_secret_name`], for an unknown key that may be misspelled.
 pub(in crate::config) fn may_be_secret_name(name: &str) -> bool {
-    is_secret_name(name) || nearest(&name.to_lowercase(), SECRET_NAMES).is_some()
+    is_secret_name(name) || most_similar(&name.to_lowercase(), SECRET_NAMES).is_some()
 }
 
 /// Whether a name is a plain word, which may be displayed even among secrets.

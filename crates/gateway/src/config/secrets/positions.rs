@@ -4,7 +4,7 @@
 //! except values known to be harmless, and only while they have the expected type. A key
 //! whose name marks a secret is masked with everything in it, in every section.
 
-use majordomo::nearest::nearest;
+use majordomo::nearest::most_similar;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -29,7 +29,7 @@ pub(in crate::config) fn find(text: &str, table: &DeTable<'_>) -> HiddenSpans {
         hidden.mask_lookalikes(name.span(), name.get_ref());
         let key: &str = name.get_ref();
         let sections = ORDINARY.into_iter().chain(["keys", "providers"]);
-        match nearest(key, sections) {
+        match most_similar(key, sections) {
             Some("keys") => hidden.keys(value),
             Some("providers") => hidden.providers(value),
             Some("aliases") => hidden.user_names(value),
@@ -63,7 +63,7 @@ impl HiddenSpans {
             DeValue::Table(entry) => {
                 for (name, value) in entry {
                     let known = ["name", "models", "role", "hash", "key"];
-                    match (nearest(name.get_ref(), known), value.get_ref()) {
+                    match (most_similar(name.get_ref(), known), value.get_ref()) {
                         (Some("name" | "role"), DeValue::String(_)) => self.ordinary(value),
                         (Some("models"), DeValue::Array(models)) if texts(models) => {
                             self.ordinary(value);
@@ -97,10 +97,14 @@ impl HiddenSpans {
 
     fn provider(&mut self, provider: &DeTable<'_>) {
         for (name, value) in provider {
-            let known = ["kind", "base_url", "models", "api_key", "dsn"];
-            match (nearest(name.get_ref(), known), value.get_ref()) {
+            let known = [
+                "kind", "base_url", "models", "api_key", "dsn", "headers", "proxy", "timeout",
+                "version",
+            ];
+            match (most_similar(name.get_ref(), known), value.get_ref()) {
                 (Some("kind"), DeValue::String(_)) => self.ordinary(value),
-                (Some("base_url"), DeValue::String(url)) if !url.contains('@') => {
+                (Some("timeout" | "version"), DeValue::String(_)) => self.ordinary(value),
+                (Some("base_url" | "proxy"), DeValue::String(url)) if !url.contains('@') => {
                     self.ordinary(value);
                 }
                 (Some("models"), DeValue::Table(_)) => self.user_names(value),

@@ -4,7 +4,7 @@
 //! names. Only punctuation, names of sections and keys, and values of keys known to be
 //! harmless are displayed.
 
-use majordomo::nearest::nearest;
+use majordomo::nearest::most_similar;
 
 use super::names::{SETTINGS, is_reference, is_word, may_be_secret_name};
 use super::patterns;
@@ -142,7 +142,7 @@ impl Lexer<'_> {
             return None;
         }
         let names = || rest[..end].split('.').map(str::trim);
-        let known = |name: &str| match nearest(name, SETTINGS) {
+        let known = |name: &str| match most_similar(name, SETTINGS) {
             Some(known) => known == name || !may_be_secret_name(name),
             None => false,
         };

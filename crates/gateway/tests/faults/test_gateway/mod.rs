@@ -77,6 +77,7 @@ impl TestGateway {
         let options = ServeOptions {
             config: Some(file),
             listen: Some(([127, 0, 0, 1], 0).into()),
+            operator_listen: None,
         };
         let started = Gateway::start_with(&options, environment, limits).await;
         let gateway = started.unwrap_or_else(|error| panic!("{error}"));

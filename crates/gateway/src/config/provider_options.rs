@@ -1,0 +1,173 @@
+//! Options of `[providers.<name>]` besides kind, address and key: those of a DSN's query,
+//! and headers and a proxy, which a DSN cannot hold.
+
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use majordomo::providers::{AnthropicVersion, Settings};
+use majordomo::transport::{Proxies, Timeouts, Transport, TransportConfig};
+use secrecy::{ExposeSecret, SecretString};
+
+use super::reader::{ConfigField, Section};
+
+/// Options of a provider; unset ones keep the defaults of its kind or its DSN.
+#[derive(Clone, Debug, Default)]
+pub struct ProviderOptions {
+    /// Headers of every request; their values are secret.
+    pub headers: HeaderMap,
+    /// Timeout of one attempt.
+    pub timeout: Option<Duration>,
+    /// Whether it takes images.
+    pub images: Option<bool>,
+    /// Whether it supports tools.
+    pub tools: Option<bool>,
+    /// The context window of its models in tokens.
+    pub context: Option<u64>,
+    /// Whether it knows only the old `max_tokens` of Chat Completions.
+    pub legacy_max_tokens: Option<bool>,
+    /// The version of Anthropic's API.
+    pub version: Option<AnthropicVersion>,
+    /// The proxy; `None` uses the environment's.
+    pub proxy: Option<ProviderProxy>,
+}
+
+/// How a provider is reached.
+#[derive(Clone, Debug)]
+pub enum ProviderProxy {
+    /// Directly, whatever the environment says.
+    Off,
+    /// Through this proxy; the URL may hold a password.
+    Through(SecretString),
+}
+
+impl ProviderOptions {
+    /// Applies the options to the settings of a provider.
+    pub(super) fn apply(&self, mut settings: Settings) -> Settings {
+        let limits = &mut settings.limits;
+        limits.images = self.images.or(limits.images);
+        limits.tools = self.tools.or(limits.tools);
+        limits.context = self.context.or(limits.context);
+        let timeouts = self.timeout.map(Timeouts::within);
+        settings.timeouts = timeouts.or(settings.timeouts);
+        settings.headers = self.headers.clone();
+        settings.legacy_max_tokens = self.legacy_max_tokens.or(settings.legacy_max_tokens);
+        settings.anthropic_version = self.version.unwrap_or(settings.anthropic_version);
+        let proxies = self.proxy.as_ref().map(|proxy| match proxy {
+            ProviderProxy::Off => Proxies::Direct,
+            ProviderProxy::Through(url) => Proxies::Fixed {
+                proxy: url.expose_secret().to_owned(),
+                no_proxy: String::new(),
+            },
+        });
+        if let Some(proxies) = proxies {
+            settings.transport = Transport::new(TransportConfig::default().proxies(proxies));
+        }
+        settings
+    }
+}
+
+pub(super) fn read_options(section: &mut Section<'_>) -> ProviderOptions {
+    let headers = section.take("headers");
+    let timeout = section.take("timeout");
+    let version = section.take("version");
+    let proxy = section.take("proxy");
+    ProviderOptions {
+        headers: headers.as_ref().map(read_headers).unwrap_or_default(),
+        timeout: timeout.and_then(|field| field.positive_duration()),
+        images: section.flag("images"),
+        tools: section.flag("tools"),
+        context: section.number("context", 1, u64::MAX),
+        legacy_max_tokens: section.flag("legacy_max_tokens"),
+        version: version.as_ref().and_then(read_version),
+        proxy: proxy.as_ref().and_then(read_proxy),
+    }
+}
+
+/// Headers that belong to the connection or to the encoding of the body.
+const RESERVED: [&str; 8] = [
+    "accept-encoding",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "host",
+    "te",
+    "transfer-encoding",
+];
+
+fn read_headers(field: &ConfigField<'_>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let Some(section) = field.section("`headers`") else {
+        return headers;
+    };
+    for field in section.entries() {
+        let Some(secret) = field.secret() else {
+            continue;
+        };
+        if field.is_literal() {
+            field.reader.note_secret();
+        }
+        // The name may be a misplaced secret, so messages only point at it.
+        let report = |message: &str, hint: &str| {
+            field.reader.report(field.key_span.clone(), message, hint);
+        };
+        let Ok(name) = HeaderName::try_from(field.key.as_str()) else {
+            report(
+                "this is not the name of a header",
+                "use letters, digits and `-`",
+            );
+            continue;
+        };
+        if RESERVED.contains(&name.as_str()) {
+            report("this header is set by majordomo", "remove it");
+            continue;
+        }
+        let Ok(mut value) = HeaderValue::from_str(secret.expose_secret()) else {
+            report(
+                "the value of this header contains characters that a header cannot hold",
+                "use printable ASCII characters",
+            );
+            continue;
+        };
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    headers
+}
+
+fn read_version(field: &ConfigField<'_>) -> Option<AnthropicVersion> {
+    let text = field.text()?;
+    let version = text.value.parse().ok();
+    if version.is_none() {
+        let message = format!("{} is not a version of Anthropic's API", text.shown());
+        field.report(message, "write `2023-06-01` or `2026-10-21`");
+    }
+    version
+}
+
+fn read_proxy(field: &ConfigField<'_>) -> Option<ProviderProxy> {
+    use toml::de::DeValue;
+    match field.value {
+        DeValue::Boolean(false) => return Some(ProviderProxy::Off),
+        DeValue::String(text) if text.as_ref() == "off" => return Some(ProviderProxy::Off),
+        _ => {}
+    }
+    let text = field.non_empty()?;
+    let uri = text.value.trim().parse::<http::Uri>().ok();
+    let scheme = uri.as_ref().and_then(http::Uri::scheme_str);
+    let host = uri.as_ref().and_then(http::Uri::host);
+    let known = matches!(scheme, Some("http" | "https" | "socks5" | "socks5h"));
+    if !known || host.is_none_or(str::is_empty) {
+        field.report(
+            "`proxy` is not the URL of a proxy",
+            "write `http://host:port`, `socks5://host:port`, or `off` to connect directly",
+        );
+        return None;
+    }
+    if field.is_literal() && text.value.contains('@') {
+        field.reader.note_secret();
+    }
+    Some(ProviderProxy::Through(SecretString::from(
+        text.value.trim().to_owned(),
+    )))
+}
