@@ -5,7 +5,7 @@
 
 use majordomo::agent::{Toolbox, tool};
 use majordomo::fake::{Fake, Step};
-use majordomo::{Chain, Error, Message, Part, Registry, Request, Response, ToolCall};
+use majordomo::{Message, Part, Registry, Request, Response, ToolCall};
 
 /// The weather in a city.
 #[tool]
@@ -21,8 +21,11 @@ async fn weather(
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let registry = Registry::from_env();
+    registry.register(scripted());
+    let spec = std::env::var("SPEC").unwrap_or("scripted/model".into());
+    let model = registry.model(&spec)?;
     let toolbox = Toolbox::new([weather()])?;
-    let model = model()?;
 
     let mut request = Request::user("How is the weather in Lisbon and in Atlantis?");
     request.edit().tools = toolbox.definitions().cloned().collect();
@@ -43,25 +46,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 }
 
-/// The model of `SPEC`, or a scripted one.
-fn model() -> Result<Chain, Error> {
-    let registry = Registry::from_env();
-    if let Ok(spec) = std::env::var("SPEC") {
-        return Ok(registry.model(&spec)?);
-    }
+fn scripted() -> Fake {
+    let ask = |id: &str, arguments: &str| Part::ToolCall(ToolCall::new(id, "weather", arguments));
+    let (lisbon, atlantis) = (r#"{"city": "Lisbon"}"#, r#"{"city": "Atlantis"}"#);
+    let asks = Step::respond(Response::new(vec![ask("a", lisbon), ask("b", atlantis)]));
+    let told = Step::reply("Sunny in Lisbon; there is no report for Atlantis.");
     let fake = Fake::new("scripted");
-    let ask = |id: &str, city: &str| {
-        let arguments = format!(r#"{{"city": "{city}"}}"#);
-        Part::ToolCall(ToolCall::new(id, "weather", arguments))
-    };
-    let asks = vec![ask("a", "Lisbon"), ask("b", "Atlantis")];
-    fake.enqueue(
-        "model",
-        [
-            Step::respond(Response::new(asks)),
-            Step::reply("Sunny in Lisbon; there is no report for Atlantis."),
-        ],
-    );
-    registry.register(fake);
-    Ok(registry.model("scripted/model")?)
+    fake.enqueue("model", [asks, told]);
+    fake
 }

@@ -5,7 +5,7 @@
 
 use majordomo::agent::{ObjectItem, TypedOutput};
 use majordomo::fake::{Fake, Step};
-use majordomo::{Chain, Error, Event, FinishReason, Registry, Request};
+use majordomo::{Registry, Request, Result};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -16,33 +16,27 @@ struct Recipe {
     /// In minutes.
     #[schemars(range(min = 1, max = 600))]
     time: u32,
-    ingredients: Vec<Ingredient>,
+    ingredients: Vec<String>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "only printed")]
-struct Ingredient {
-    name: String,
-    /// With its unit; `None` for "to taste".
-    amount: Option<String>,
-}
-
-const SOUP: &str = r#"{"title": "Soup", "time": 30, "ingredients": [
-    {"name": "leek", "amount": "2"}, {"name": "salt", "amount": null}]}"#;
+const SOUP: &str = r#"{"title": "Soup", "time": 30, "ingredients": ["leek", "salt"]}"#;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
-    let model = model()?;
+async fn main() -> Result<()> {
+    let registry = Registry::from_env();
+    registry.register(scripted());
+    let spec = std::env::var("SPEC").unwrap_or("scripted/small,scripted/large".into());
+    let model = registry.model(&spec)?;
     let request = Request::user("A recipe for leek soup, please.");
 
+    // `model.generate_as::<Recipe>(request)` returns the recipe alone.
     let output = TypedOutput::<Recipe>::new()?;
     let answer = output.generate(&model, request.clone()).await?;
-    println!("{:#?}", answer.value);
+    println!("{:?}", answer.value);
     for attempt in &answer.response.attempt_log.attempts {
         println!("  {attempt}");
     }
 
-    println!("\nThe same, as it grows:");
     let mut stream = model.stream_as::<Recipe>(request).await?;
     while let Some(item) = stream.next().await {
         match item? {
@@ -53,19 +47,11 @@ async fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// The model of `SPEC`, or a scripted chain whose head returns invalid JSON.
-fn model() -> Result<Chain, Error> {
-    let registry = Registry::from_env();
-    if let Ok(spec) = std::env::var("SPEC") {
-        return Ok(registry.model(&spec)?);
-    }
+/// A chain whose head returns invalid JSON twice.
+fn scripted() -> Fake {
     let fake = Fake::new("scripted");
     let wrong = r#"{"title": "Soup", "time": "half an hour", "ingredients": []}"#;
     fake.enqueue("small", [Step::reply(wrong), Step::reply("Sorry!")]);
-    fake.enqueue("large", [Step::reply(format!("```json\n{SOUP}\n```"))]);
-    let words = SOUP.split_inclusive(' ').map(|w| Event::Text(w.into()));
-    let finish = Event::Finish(FinishReason::Stop);
-    fake.enqueue("small", [Step::events(words.chain([finish]))]);
-    registry.register(fake);
-    Ok(registry.model("scripted/small,scripted/large")?)
+    fake.otherwise(|_| Step::reply(format!("```json\n{SOUP}\n```")));
+    fake
 }

@@ -23,10 +23,79 @@
 //! # assert_eq!(reply.model, "m5/qwen3:30b");
 //! # Ok(()) }
 //! ```
+//!
+//! # Set up
+//!
+//! ```toml
+//! [dependencies]
+//! majordomo = "0.1"
+//! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
+//! # For typed output and tools:
+//! schemars = "1"
+//! serde = { version = "1", features = ["derive"] }
+//! ```
+//!
+//! A key in the environment, such as `ANTHROPIC_API_KEY`, or an `LLM_<NAME>` variable with a
+//! [DSN](dsn) makes its provider usable. A local Ollama needs neither.
+//!
+//! | feature | default | brings |
+//! |---|---|---|
+//! | `images` | yes | images fitted to each target: the module `media` and [`chain::FitImages`] |
+//! | `agent` | yes | tools, typed output, agents and skills: the module `agent` |
+//! | `mcp` | no | tools of MCP servers (with `agent`) |
+//! | `exact-tokens` | no | exact token counts of OpenAI's encodings |
+//!
+//! A program that only chats compiles half as many crates without the defaults:
+//! `majordomo = { version = "0.1", default-features = false }`.
+//!
+//! # What do you want to do?
+//!
+//! | task | start at | example |
+//! |---|---|---|
+//! | ask with failover | [`Registry::model`], or [`model`] for one registry per process | [failover] |
+//! | stream | [`Chain::stream`], [`StreamItem`] | [streaming] |
+//! | ask about an image | [`Part::image`], [`Request::part`] | [image_question] |
+//! | get a value of a Rust type | [`Chain::generate_as`] | [typed] |
+//! | run an agent with tools | [`agent::Agent`], [`agent::tool`](macro@agent::tool) | [agent](https://github.com/majordomo-llm/majordomo/blob/main/examples/agent.rs), [skills] |
+//! | use an MCP server's tools | `agent::McpServer` | [mcp] |
+//! | call tools by hand | [`agent::Toolbox`] | [tool_loop] |
+//! | embed texts | [`Chain::embed`] | [embeddings] |
+//! | configure keys in code | [`providers::Settings`], [`Registry::register`] | [key_in_code] |
+//! | add a provider of your own | [`Provider`], [`Model`] | [custom_provider] |
+//! | wrap models, adapt requests | [`Chain::wrap`], [`chain::Shape`] | [middleware] |
+//! | observe attempts and benches | [`observe::Observer`] | [observer] |
+//! | test without a network | [`fake::Fake`], [`clock::ManualClock`] | [testing] |
+//! | name specs, also dynamically | [`Registry::alias`], [`registry::Resolver`] | [tiers] |
+//! | see what would be sent | [`Chain::preview`], [`Chain::describe`] | [explain] |
+//!
+//! Every example runs without a key: `cargo run --example failover`.
+//!
+//! # Errors
+//!
+//! An [`Error`] says what failed ([`Error::kind`]), how a chain reacts to it
+//! ([`Error::class`]), and lists every attempt ([`Error::attempt_log`]). Its causes are in
+//! [`source`](std::error::Error::source). No text of it contains a key.
+//!
+//! [custom_provider]: https://github.com/majordomo-llm/majordomo/blob/main/examples/custom_provider.rs
+//! [embeddings]: https://github.com/majordomo-llm/majordomo/blob/main/examples/embeddings.rs
+//! [explain]: https://github.com/majordomo-llm/majordomo/blob/main/examples/explain.rs
+//! [failover]: https://github.com/majordomo-llm/majordomo/blob/main/examples/failover.rs
+//! [image_question]: https://github.com/majordomo-llm/majordomo/blob/main/examples/image_question.rs
+//! [key_in_code]: https://github.com/majordomo-llm/majordomo/blob/main/examples/key_in_code.rs
+//! [mcp]: https://github.com/majordomo-llm/majordomo/blob/main/examples/mcp.rs
+//! [middleware]: https://github.com/majordomo-llm/majordomo/blob/main/examples/middleware.rs
+//! [observer]: https://github.com/majordomo-llm/majordomo/blob/main/examples/observer.rs
+//! [skills]: https://github.com/majordomo-llm/majordomo/blob/main/examples/skills.rs
+//! [streaming]: https://github.com/majordomo-llm/majordomo/blob/main/examples/streaming.rs
+//! [testing]: https://github.com/majordomo-llm/majordomo/blob/main/examples/testing.rs
+//! [tiers]: https://github.com/majordomo-llm/majordomo/blob/main/examples/tiers.rs
+//! [tool_loop]: https://github.com/majordomo-llm/majordomo/blob/main/examples/tool_loop.rs
+//! [typed]: https://github.com/majordomo-llm/majordomo/blob/main/examples/typed.rs
 
 mod bench_cause;
 pub mod chain;
 pub mod clock;
+mod default_registry;
 pub mod dsn;
 pub mod health;
 pub mod nearest;
@@ -54,11 +123,13 @@ pub mod providers {
     #[cfg(feature = "exact-tokens")]
     pub use majordomo_providers::count_text;
     pub use majordomo_providers::{
-        AnthropicVersion, CapabilityOverrides, Compatible, HttpProvider, ProviderKind, Settings,
+        AnthropicVersion, CapabilityOverrides, Compatible, HttpProvider, Protocol, ProviderKind,
+        Settings,
     };
 }
 
 pub use chain::Chain;
+pub use default_registry::{default_registry, model};
 #[cfg(feature = "agent")]
 pub use majordomo_agent as agent;
 pub use majordomo_llm as llm;

@@ -46,4 +46,6 @@ pub use estimate::count_text;
 pub use http::HttpProvider;
 pub use kind::ProviderKind;
 pub use llama_swap::{LlamaSwap, RunningModel};
+/// The protocols of providers, for their dialects' names.
+pub use majordomo_wire::Protocol;
 pub use settings::{CapabilityOverrides, Settings};

@@ -10,6 +10,7 @@ mod credentials;
 mod deadlines;
 mod dsns;
 mod environment;
+mod examples;
 mod failover;
 mod failure_classes;
 mod fit;

@@ -1,0 +1,59 @@
+//! Every example runs without keys and prints what its text promises.
+
+use std::process::Command;
+
+/// The examples and a line that each prints. `mcp` needs a feature; `./test` runs it.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("agent", "I ordered 20 pears."),
+    ("custom_provider", "HELLO (served by shouting/loud)"),
+    ("embeddings", "[0.25,-0.5]"),
+    ("env_providers", "served by box/any-model"),
+    ("explain", "4. small/tiny"),
+    ("failover", "Hello from the tail of the chain."),
+    ("image_question", "image:1 resized"),
+    ("key_in_code", "work/claude-opus-5-5"),
+    ("mcp", "There are 12 pears."),
+    ("middleware", "ok (system replaced)"),
+    ("observer", "scripted/first benched for 5s"),
+    ("skills", "[→ 31622400]"),
+    ("streaming", "One, two, three."),
+    ("testing", "ok"),
+    ("tiers", "cheap: home/small"),
+    ("tool_loop", "there is no report for Atlantis"),
+    ("typed", "done: Soup"),
+];
+
+fn folder() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+}
+
+#[test]
+fn every_example_runs_without_keys() {
+    for (name, expected) in EXAMPLES.iter().filter(|(name, _)| *name != "mcp") {
+        let output = Command::new(env!("CARGO"))
+            .args(["run", "--quiet", "--offline", "--locked"])
+            .args(["--package", "majordomo", "--example", name])
+            .env_remove("SPEC")
+            .env_remove("KEY")
+            .output()
+            .expect("cargo runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {stderr}");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(stdout.contains(expected), "{name}: {stdout}");
+    }
+}
+
+#[test]
+fn every_example_is_short_and_is_run() {
+    for entry in std::fs::read_dir(folder()).expect("the examples") {
+        let path = entry.expect("an example").path();
+        if path.extension().is_none_or(|end| end != "rs") {
+            continue;
+        }
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        assert!(EXAMPLES.iter().any(|(known, _)| *known == name), "{name}");
+        let text = std::fs::read_to_string(&path).expect("a source");
+        assert!(text.lines().count() < 60, "{name} has too many lines");
+    }
+}
