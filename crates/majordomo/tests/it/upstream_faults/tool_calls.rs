@@ -65,7 +65,7 @@ async fn oddly_chunked_tool_calls_are_assembled() {
         ),
     ];
     for (what, pieces, expected) in rows {
-        let reply = answer(pieces).await.unwrap();
+        let reply = respond(pieces).await.unwrap();
         let calls: Vec<ToolCall> = reply.tool_calls().cloned().collect();
         assert_eq!(shown(&calls), *expected, "{what}");
     }
@@ -76,7 +76,7 @@ async fn malformed_tool_arguments_are_passed_on_verbatim_and_fail_to_parse() {
     for broken in [r#"{\"x\":"#, "nonsense", r#"{\"x\":1}}"#] {
         let piece =
             format!(r#"{{"index":0,"id":"a","function":{{"name":"f","arguments":"{broken}"}}}}"#);
-        let reply = answer(&[&piece]).await.unwrap();
+        let reply = respond(&[&piece]).await.unwrap();
         let call = reply.tool_calls().next().unwrap();
         assert!(call.parse::<serde::de::IgnoredAny>().is_err(), "{broken}");
     }
@@ -125,7 +125,7 @@ async fn tool_calls_beyond_the_limits_are_rejected_whole() {
         ),
     ];
     for (what, pieces) in rows {
-        let error = answer(&pieces).await.unwrap_err();
+        let error = respond(&pieces).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BadResponse, "{what}");
         assert!(error.to_string().contains(what), "{error}");
     }
@@ -138,6 +138,6 @@ async fn tool_calls_within_the_limits_are_accepted() {
     let many: Vec<String> = (2..128).map(|index| call(index, "{}")).collect();
     let mut pieces = vec![&*large, &*deep];
     pieces.extend(many.iter().map(String::as_str));
-    let reply = answer(&pieces).await.unwrap();
+    let reply = respond(&pieces).await.unwrap();
     assert_eq!(reply.tool_calls().count(), 128);
 }
