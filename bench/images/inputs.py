@@ -1,4 +1,4 @@
-"""Draws the benchmark's inputs: a photograph, a screenshot, a WebP."""
+"""Draws the benchmark's inputs: photographs, a screenshot, WebPs."""
 
 import sys
 from pathlib import Path
@@ -43,8 +43,14 @@ def screenshot(width, height):
 
 def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
-    photograph(4000, 3000).save(folder / "photo.jpg", quality=90)
-    screenshot(3840, 2160).save(folder / "screen.png")
+    photo, screen = photograph(4000, 3000), screenshot(3840, 2160)
+    photo.save(folder / "photo.jpg", quality=90)
+    photo.save(folder / "progressive.jpg", quality=90, progressive=True)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    photo.save(folder / "turned.jpg", quality=90, exif=exif)
+    screen.save(folder / "screen.png")
+    screen.save(folder / "screen.webp", lossless=True)
     photograph(3264, 2448).save(folder / "photo.webp", quality=85)
     for file in sorted(folder.iterdir()):
         print(file.name, file.stat().st_size)

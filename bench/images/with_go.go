@@ -77,7 +77,7 @@ func work(row string, data []byte) []byte {
 	source, _, err := image.Decode(bytes.NewReader(data))
 	check(err)
 	switch row {
-	case "photo-1568", "screen-1568":
+	case "photo-1568", "screen-1568", "prog-1568":
 		whole := rgba(source)
 		width, height := whole.Bounds().Dx(), whole.Bounds().Dy()
 		return encode(box(whole, 1568, height*1568/width), 85)

@@ -23,7 +23,7 @@ def ladder(image, budget):
 
 
 def work(row, data):
-    if row in ("photo-1568", "screen-1568"):
+    if row.endswith("-1568"):
         image = pyvips.Image.thumbnail_buffer(data, 1568, height=1568, size="down")
         return encode(image, 85)
     image = pyvips.Image.new_from_buffer(data, "", access="sequential")
@@ -31,6 +31,8 @@ def work(row, data):
         return ladder(image, 1_000_000)
     if row == "photo-100kB":
         return ladder(image, 100_000)
+    if row == "turned":
+        image = image.copy_memory().autorot()
     return encode(image, 85)
 
 

@@ -3,17 +3,25 @@
 //! Consumers that ignore profiles would see wide-gamut images as pale. A profile that
 //! cannot be applied is ignored.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use majordomo_image_header::{Format, jpeg, png, webp};
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
-use moxcms::{ColorProfile, DataColorSpace, Layout as Channels, TransformOptions};
+use moxcms::{
+    ColorProfile, DataColorSpace, Layout as Channels, TransformExecutor, TransformOptions,
+};
 
-use crate::Stop;
 use crate::picture::{Layout, Picture};
+use crate::{CodecError, Job};
 
 /// Real profiles have kilobytes; larger ones are ignored like malformed ones.
 const MAX_PROFILE: usize = 1 << 20;
+/// What a transform may allocate: its tables, and the profile as floating-point numbers.
+const TRANSFORM_BYTES: usize = 8 << 20;
+/// Pixels transformed at once.
+const CHUNK: usize = 4 << 10;
+/// Levels by which a profile may differ from sRGB and still be sRGB.
+const TOLERANCE: u8 = 2;
 
 /// The embedded ICC profile, if its size is plausible.
 pub fn color_profile(data: &[u8], format: Format) -> Option<Vec<u8>> {
@@ -63,57 +71,186 @@ fn webp_profile(data: &[u8]) -> Option<&[u8]> {
     (body.len() <= MAX_PROFILE).then_some(body)
 }
 
-/// Converts to sRGB unless the profile is sRGB. If stopped, the remaining rows stay
-/// unconverted.
-pub fn to_srgb<'a>(picture: Cow<'a, Picture>, profile: &[u8], stop: &Stop) -> Cow<'a, Picture> {
-    if is_srgb(profile) {
-        return picture;
-    }
-    let Ok(source) = ColorProfile::new_from_slice(profile) else {
-        return picture;
-    };
+/// Converts to sRGB, unless that changes nothing; `None` if the picture stays as it is.
+pub fn to_srgb(
+    picture: &Picture,
+    profile: &[u8],
+    job: &Job,
+) -> Result<Option<Picture>, CodecError> {
     let wanted = match picture.layout {
         Layout::Gray => DataColorSpace::Gray,
         _ => DataColorSpace::Rgb,
     };
-    if source.color_space != wanted {
-        return picture;
+    // Tables that the transform builds from a profile of the largest size.
+    let _tables = job.memory.reserve(TRANSFORM_BYTES)?;
+    let Some(transform) = Transform::new(profile, wanted, picture.layout) else {
+        return Ok(None);
+    };
+    if transform.is_identity(picture.layout) {
+        return Ok(None);
     }
-    let mut picture = match picture.layout {
-        Layout::YCbCr(_) => picture.to_interleaved().into_owned(),
-        _ => picture.into_owned(),
-    };
-    let channels = match picture.layout {
-        Layout::Gray => Channels::Gray,
-        Layout::Rgb | Layout::YCbCr(_) => Channels::Rgb,
-        Layout::Rgba | Layout::Rgbx => Channels::Rgba,
-    };
-    let target = match picture.layout {
-        Layout::Gray => ColorProfile::new_gray_with_gamma(2.2),
-        _ => ColorProfile::new_srgb(),
-    };
-    let options = TransformOptions::default();
-    let Ok(transform) = source.create_transform_8bit(channels, &target, channels, options) else {
-        return Cow::Owned(picture);
-    };
-    let row = picture.width as usize * picture.layout.bytes_per_pixel().unwrap_or(3);
-    let mut before = vec![0; row];
-    for line in picture.data.chunks_exact_mut(row.max(1)) {
-        if stop.is_stopped() {
-            break;
+    let mut converted = match picture.to_interleaved(job)? {
+        Some(rgb) => rgb,
+        None => {
+            let mut data = job.memory.with_room(picture.data.len())?;
+            data.append(&picture.data)?;
+            Picture { data, ..*picture }
         }
-        before.copy_from_slice(line);
-        if transform.transform(&before, line).is_err() {
-            line.copy_from_slice(&before);
-        }
+    };
+    let pixel = converted.layout.bytes_per_pixel().unwrap_or(3);
+    let mut before = [0; CHUNK * 4];
+    for chunk in converted.data.chunks_mut(CHUNK * pixel) {
+        job.check()?;
+        let before = &mut before[..chunk.len()];
+        before.copy_from_slice(chunk);
+        transform.apply(before, chunk);
     }
-    Cow::Owned(picture)
+    Ok(Some(converted))
 }
 
-/// Most profiles are sRGB, under that name.
-fn is_srgb(profile: &[u8]) -> bool {
-    let tags = &profile[..profile.len().min(4096)];
-    let plain = tags.windows(4).any(|window| window == b"sRGB");
-    let wide = tags.windows(8).any(|window| window == b"\0s\0R\0G\0B");
-    plain || wide
+/// Converts CMYK to sRGB in place: pixels of four bytes become pixels of three at the
+/// start of the buffer. `None` if the profile cannot be applied.
+pub(crate) fn cmyk_to_srgb(
+    data: &mut [u8],
+    profile: &[u8],
+    job: &Job,
+) -> Result<Option<()>, CodecError> {
+    let _tables = job.memory.reserve(TRANSFORM_BYTES)?;
+    let Some(transform) = Transform::new(profile, DataColorSpace::Cmyk, Layout::Rgb) else {
+        return Ok(None);
+    };
+    let mut rgb = [0; CHUNK * 3];
+    let pixels = data.len() / 4;
+    for start in (0..pixels).step_by(CHUNK) {
+        job.check()?;
+        let count = CHUNK.min(pixels - start);
+        let rgb = &mut rgb[..count * 3];
+        transform.apply(&data[start * 4..(start + count) * 4], rgb);
+        data[start * 3..(start + count) * 3].copy_from_slice(rgb);
+    }
+    Ok(Some(()))
+}
+
+/// A transform to sRGB, or to gray with the transfer curve of sRGB.
+struct Transform(Arc<dyn TransformExecutor<u8> + Send + Sync>);
+
+impl Transform {
+    /// `None` for a malformed profile, and for one of another colour space.
+    fn new(profile: &[u8], wanted: DataColorSpace, layout: Layout) -> Option<Self> {
+        let source = ColorProfile::new_from_slice(profile).ok()?;
+        if source.color_space != wanted {
+            return None;
+        }
+        let to = match layout {
+            Layout::Gray => Channels::Gray,
+            Layout::Rgb | Layout::YCbCr(_) => Channels::Rgb,
+            Layout::Rgba | Layout::Rgbx => Channels::Rgba,
+        };
+        let from = match wanted {
+            // Four samples, like RGBA.
+            DataColorSpace::Cmyk => Channels::Rgba,
+            _ => to,
+        };
+        let mut target = ColorProfile::new_srgb();
+        if layout == Layout::Gray {
+            let curve = target.red_trc.take();
+            target = ColorProfile::new_gray_with_gamma(2.2);
+            target.gray_trc = curve;
+        }
+        let options = TransformOptions::default();
+        let transform = source.create_transform_8bit(from, &target, to, options);
+        transform.ok().map(Self)
+    }
+
+    /// Pixels that cannot be transformed stay as they are.
+    fn apply(&self, from: &[u8], to: &mut [u8]) {
+        if self.0.transform(from, to).is_err() {
+            let length = from.len().min(to.len());
+            to[..length].copy_from_slice(&from[..length]);
+        }
+    }
+
+    /// Whether primaries and transfer curves are those of sRGB: no colour changes visibly.
+    /// The name of a profile says nothing; Display P3 profiles mention sRGB, too.
+    fn is_identity(&self, layout: Layout) -> bool {
+        const LEVELS: [u8; 6] = [0, 51, 102, 153, 204, 255];
+        let mut samples = Vec::with_capacity(LEVELS.len().pow(3) * 4);
+        for red in LEVELS {
+            for green in LEVELS {
+                for blue in LEVELS {
+                    match layout {
+                        Layout::Gray => samples.push(red),
+                        Layout::Rgb | Layout::YCbCr(_) => samples.extend([red, green, blue]),
+                        Layout::Rgba | Layout::Rgbx => samples.extend([red, green, blue, 255]),
+                    }
+                }
+            }
+        }
+        let mut converted = vec![0; samples.len()];
+        self.apply(&samples, &mut converted);
+        let pairs = samples.iter().zip(&converted);
+        pairs.map(|(a, b)| a.abs_diff(*b)).max() <= Some(TOLERANCE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moxcms::{LocalizableString, ProfileText};
+
+    fn picture(layout: Layout) -> Picture {
+        let pixel = layout.bytes_per_pixel().unwrap();
+        let color = [200, 80, 60, 255];
+        Picture {
+            width: 40,
+            height: 3,
+            layout,
+            data: color[..pixel].repeat(120).into(),
+        }
+    }
+
+    fn converted(profile: &ColorProfile, layout: Layout) -> Option<Vec<u8>> {
+        let profile = profile.encode().unwrap();
+        let converted = to_srgb(&picture(layout), &profile, &Job::unlimited()).unwrap();
+        converted.map(|picture| picture.data[..picture.layout.bytes_per_pixel().unwrap()].to_vec())
+    }
+
+    fn named(mut profile: ColorProfile, name: &str) -> ColorProfile {
+        let text = LocalizableString::new("en".into(), "US".into(), name.into());
+        profile.description = Some(ProfileText::Localizable(vec![text]));
+        profile
+    }
+
+    #[test]
+    fn a_profile_is_judged_by_primaries_and_curve_and_not_by_its_name() {
+        let p3 = named(
+            ColorProfile::new_display_p3(),
+            "Display P3 Gamut with sRGB Transfer",
+        );
+        let mut linear = named(ColorProfile::new_srgb(), "e-sRGB");
+        linear.cicp = None;
+        let curve = moxcms::curve_from_gamma(1.0);
+        linear.red_trc = Some(curve.clone());
+        linear.green_trc = Some(curve.clone());
+        linear.blue_trc = Some(curve);
+        let plain = named(ColorProfile::new_srgb(), "c2");
+        for layout in [Layout::Rgb, Layout::Rgbx] {
+            let wide = converted(&p3, layout).unwrap();
+            assert!(wide[0] > 208 && wide[1] < 78 && wide[2] < 58, "{wide:?}");
+            let bright = converted(&linear, layout).unwrap();
+            assert!(bright[1] > 140, "{bright:?}");
+            assert_eq!(converted(&plain, layout), None);
+        }
+    }
+
+    #[test]
+    fn gray_is_converted_to_the_curve_of_srgb() {
+        let mut same = ColorProfile::new_gray_with_gamma(2.2);
+        same.gray_trc = ColorProfile::new_srgb().red_trc;
+        assert_eq!(converted(&same, Layout::Gray), None);
+        let linear = ColorProfile::new_gray_with_gamma(1.0);
+        let bright = converted(&linear, Layout::Gray).unwrap();
+        // 200 / 255 of the light, by IEC 61966-2-1.
+        assert!(bright[0].abs_diff(228) <= 1, "{bright:?}");
+    }
 }

@@ -1,15 +1,15 @@
 //! Decoding: dispatches to the decoder of a format.
 //!
-//! The caller has checked the header against its limits; decoders still trust nothing and
-//! poll the [`Stop`] flag. A panic in a decoder is caught here and becomes
-//! [`CodecError::Failed`].
+//! The caller has checked the header against its limits; decoders still trust nothing,
+//! count their memory and poll the stop flag of their [`Job`]. A panic in a decoder is
+//! caught here and becomes [`CodecError::Failed`].
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use majordomo_image_header::{Format, Header};
 
 use crate::picture::{Layout, Picture};
-use crate::{CodecError, SizeHint, Stop, gif, jpeg, png, webp};
+use crate::{CodecError, Job, SizeHint, gif, jpeg, png, webp};
 
 /// Decodes the first frame; orientation and colour profile are not applied.
 ///
@@ -19,18 +19,18 @@ pub fn decode(
     data: &[u8],
     header: &Header,
     hint: SizeHint,
-    stop: &Stop,
+    job: &Job,
 ) -> Result<Picture, CodecError> {
     let work = AssertUnwindSafe(|| match header.format {
-        Format::Jpeg => jpeg::decode(data, header, hint.size(), stop),
-        Format::Png => png::decode(data, header, hint, stop),
-        Format::Gif => gif::decode(data, header, stop),
-        Format::Webp => webp::decode(data, header, stop),
+        Format::Jpeg => jpeg::decode(data, header, hint.size(), job),
+        Format::Png => png::decode(data, header, hint, job),
+        Format::Gif => gif::decode(data, header, job),
+        Format::Webp => webp::decode(data, header, job),
         other => Err(CodecError::Unsupported(other)),
     });
     let picture = catch_unwind(work).unwrap_or(Err(CodecError::Failed));
     // A decoder whose input ended reports damage; the cause is the flag.
-    stop.check()?;
+    job.check()?;
     picture.map(drop_unused_alpha)
 }
 

@@ -1,31 +1,26 @@
 //! Downscaling of pictures, plane by plane.
 
 use crate::picture::{ChromaSize, Layout, Picture, Plane, pixel_count};
-use crate::scale::{Channels, PixelView, ScaleError, Scaler};
+use crate::scale::{Channels, PixelView, Scaler};
 use crate::simd_level::level;
-use crate::{CodecError, Stop};
+use crate::{CodecError, Job};
 
 /// Downscales a picture.
 pub fn downscale(
     picture: &Picture,
     width: u32,
     height: u32,
-    stop: &Stop,
+    job: &Job,
 ) -> Result<Picture, CodecError> {
-    let mut scaler = Scaler::with_level(level());
-    let mut scale = |plane: Plane<'_>, channels, to, out: &mut [u8]| {
+    let scaler = Scaler::with_level(level());
+    let scale = |plane: Plane<'_>, channels, to, out: &mut [u8]| {
         let source = PixelView {
             width: plane.width,
             height: plane.height,
             channels,
             data: plane.data,
         };
-        scaler
-            .scale(source, to, out, &|| !stop.is_stopped())
-            .map_err(|error| match error {
-                ScaleError::Stopped => CodecError::Stopped,
-                ScaleError::BadSize => CodecError::Failed,
-            })
+        scaler.scale(source, to, out, job)
     };
     let mut layout = picture.layout;
     let mut data;
@@ -37,7 +32,7 @@ pub fn downscale(
         };
         let colors = (chroma.width, chroma.height);
         let color = pixel_count(colors.0, colors.1);
-        data = vec![0; pixel_count(width, height) + 2 * color];
+        data = job.memory.zeroed(pixel_count(width, height) + 2 * color)?;
         let (luma, both) = data.split_at_mut(pixel_count(width, height));
         let (cb_out, cr_out) = both.split_at_mut(color);
         scale(y, Channels::One, (width, height), luma)?;
@@ -56,7 +51,9 @@ pub fn downscale(
             Layout::Rgbx => Channels::Four,
             Layout::Rgba => Channels::WithAlpha,
         };
-        data = vec![0; pixel_count(width, height) * layout.bytes_per_pixel().unwrap_or(1)];
+        data = job
+            .memory
+            .zeroed(pixel_count(width, height) * channels.bytes())?;
         scale(whole, channels, (width, height), &mut data)?;
     }
     Ok(Picture {

@@ -3,12 +3,11 @@
 //! No metadata is written: orientation and profile are already applied, and the rest
 //! (location, time) must not leave the machine.
 
-use std::io::{self, Write};
-
 use majordomo_image_header::Format;
 
+use crate::budgeted_writer::BudgetedWriter;
 use crate::picture::Picture;
-use crate::{CodecError, Stop, gif, jpeg, png, webp};
+use crate::{CodecError, Job, gif, jpeg, png, webp};
 
 /// The format and settings of an encoded file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,64 +46,26 @@ impl Encoding {
 }
 
 /// Encodes a picture; `None` if the file exceeds the budget in bytes, or the format does
-/// not support its dimensions. Polls the [`Stop`] flag.
+/// not support its dimensions. JPEG flattens transparency onto white.
 pub fn encode(
     picture: &Picture,
     coding: Encoding,
     budget: Option<u64>,
-    stop: &Stop,
+    job: &Job,
 ) -> Result<Option<Vec<u8>>, CodecError> {
     if picture.width.max(picture.height) > coding.max_side() {
         return Ok(None);
     }
-    let mut out = BudgetedWriter {
-        out: Vec::new(),
-        budget: budget.map_or(usize::MAX, |bytes| {
-            usize::try_from(bytes).unwrap_or(usize::MAX)
-        }),
-        over: false,
-        stop,
-    };
+    let mut out = BudgetedWriter::new(budget, job)?;
     let written = match coding {
-        Encoding::Jpeg(quality) => jpeg::encode(picture, quality, &mut out),
-        Encoding::Png => png::encode(picture, false, &mut out),
-        Encoding::SmallPng => png::encode(picture, true, &mut out),
-        Encoding::Webp => webp::encode(picture, &mut out),
-        Encoding::Gif => gif::encode(picture, stop, &mut out),
+        Encoding::Jpeg(quality) => jpeg::encode(picture, quality, job, &mut out),
+        Encoding::Png => png::encode(picture, false, job, &mut out),
+        Encoding::SmallPng => png::encode(picture, true, job, &mut out),
+        Encoding::Webp => webp::encode(picture, job, &mut out),
+        Encoding::Gif => gif::encode(picture, job, &mut out),
     };
-    stop.check()?;
-    if out.over {
-        return Ok(None);
-    }
-    written.ok_or(CodecError::Failed)?;
-    Ok(Some(out.out))
-}
-
-/// A writer that fails once the budget is spent or the work is stopped, so that encoders
-/// end early.
-struct BudgetedWriter<'a> {
-    out: Vec<u8>,
-    budget: usize,
-    over: bool,
-    stop: &'a Stop,
-}
-
-impl Write for BudgetedWriter<'_> {
-    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        if self.stop.is_stopped() {
-            return Err(io::Error::other("stopped"));
-        }
-        if self.out.len() + data.len() > self.budget {
-            self.over = true;
-            return Err(io::Error::other("over budget"));
-        }
-        self.out.extend_from_slice(data);
-        Ok(data.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    job.check()?;
+    out.finish(written)
 }
 
 #[cfg(test)]
@@ -118,9 +79,12 @@ mod tests {
             width: 40,
             height: 30,
             layout: Layout::Rgb,
-            data: (0..40 * 30 * 3).map(|at| (at * 7) as u8).collect(),
+            data: (0..40 * 30 * 3)
+                .map(|at| (at * 7) as u8)
+                .collect::<Vec<u8>>()
+                .into(),
         };
-        let stop = Stop::new();
+        let job = Job::unlimited();
         let codings = [
             Encoding::Jpeg(85),
             Encoding::Png,
@@ -129,11 +93,11 @@ mod tests {
             Encoding::Gif,
         ];
         for coding in codings {
-            assert!(encode(&picture, coding, None, &stop).unwrap().is_some());
+            assert!(encode(&picture, coding, None, &job).unwrap().is_some());
         }
-        stop.stop();
+        job.stop.stop();
         for coding in codings {
-            let written = encode(&picture, coding, None, &stop);
+            let written = encode(&picture, coding, None, &job);
             assert_eq!(written, Err(CodecError::Stopped), "{coding:?}");
         }
     }

@@ -11,6 +11,17 @@ pub enum CodecError {
     /// No decoder for this format.
     #[error("{0} is not decoded")]
     Unsupported(Format),
+    /// No decoder for this variant of a known format.
+    #[error("this variant of {0} is not decoded")]
+    UnsupportedKind(Format),
+    /// The next buffer would exceed the [`Memory`](crate::Memory) budget.
+    #[error("the work needs {needed} bytes of memory at a time, and at most {allowed} are allowed")]
+    OverMemory {
+        /// The bytes that would be held.
+        needed: u64,
+        /// The budget.
+        allowed: u64,
+    },
     /// The [`Stop`](crate::Stop) flag is set.
     #[error("the work was stopped")]
     Stopped,

@@ -1,17 +1,17 @@
 //! Pixels: decoding, downscaling and encoding of JPEG, PNG, GIF and WebP.
 //!
 //! The files that nearly all programs write are decoded and encoded by code in this
-//! crate: sequential JPEG, 8-bit PNG, lossy WebP. Everything else, and every file with
-//! something unusual about it, goes to a general crate (`zune-jpeg`, `png`, `gif`,
-//! `image-webp`). Each format has its own module; `fallback` modules hold the general
-//! crate. ADR 0040 records the reasons.
+//! crate: JPEG, 8-bit PNG, WebP. Everything else, and every file with something unusual
+//! about it, goes to a general crate (`zune-jpeg`, `png`, `gif`, `image-webp`). Each format
+//! has its own module; `fallback` modules hold the general crate. ADR 0040 records the
+//! reasons.
 //!
-//! All input is untrusted. The caller checks the header against its own limits on
-//! pixels and memory before it calls [`decode`]; no decoder allocates more than the
-//! header implies. There is no clock and no I/O: work ends early when a [`Stop`] is
-//! set. There is no unsafe code: loops are compiled for each SIMD instruction set and
+//! All input is untrusted. Every buffer is counted against the [`Memory`] of its [`Job`]
+//! before it is allocated, weights and tables included (ADR 0045). There is no clock and no
+//! I/O: work ends early when a [`Stop`] is set. There is no unsafe code: loops are compiled for each SIMD instruction set and
 //! selected at run time by `fearless_simd`.
 
+mod budgeted_writer;
 mod canvas;
 mod color;
 mod decode;
@@ -19,7 +19,9 @@ mod downscale;
 mod encode;
 mod error;
 mod gif;
+mod job;
 mod jpeg;
+mod memory;
 mod picture;
 mod png;
 mod rotate;
@@ -34,7 +36,9 @@ pub use decode::decode;
 pub use downscale::downscale;
 pub use encode::{Encoding, encode};
 pub use error::CodecError;
+pub use job::Job;
 pub use jpeg::estimate_jpeg_size;
+pub use memory::{Buffer, Memory};
 pub use picture::{ChromaSize, Layout, Picture};
-pub use size_hint::SizeHint;
+pub use size_hint::{SizeHint, decoded_size};
 pub use stop::Stop;

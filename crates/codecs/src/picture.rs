@@ -1,10 +1,10 @@
 //! Decoded pictures: 8-bit samples in the layout that is cheapest to process.
 
-use std::borrow::Cow;
-
 use majordomo_image_header::Orientation;
 
+use crate::memory::Buffer;
 use crate::rotate::apply_orientation;
+use crate::{CodecError, Job};
 
 /// How the samples of a picture are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct ChromaSize {
 }
 
 /// A decoded picture.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Picture {
     /// Columns.
     pub width: u32,
@@ -40,7 +40,7 @@ pub struct Picture {
     /// How `data` is laid out.
     pub layout: Layout,
     /// Rows from top to bottom, without padding.
-    pub data: Vec<u8>,
+    pub data: Buffer,
 }
 
 impl Layout {
@@ -77,78 +77,153 @@ impl Picture {
         ])
     }
 
-    /// Converts a planar picture to interleaved RGB.
-    pub fn to_interleaved(&self) -> Cow<'_, Self> {
-        let Some([y, cb, cr]) = self.planes() else {
-            return Cow::Borrowed(self);
-        };
-        let mut data = Vec::with_capacity(pixel_count(self.width, self.height) * 3);
-        for row in 0..self.height {
-            let luma = y.row(row);
-            let (blue, red) = (cb.row_aligned_with(row, &y), cr.row_aligned_with(row, &y));
-            let step = (u64::from(cb.width) << 32) / u64::from(self.width.max(1));
-            let mut at = step / 2;
-            for &value in luma {
-                let column = ((at >> 32) as usize).min(blue.len() - 1);
-                data.extend_from_slice(&ycbcr_to_rgb(value, blue[column], red[column]));
-                at += step;
-            }
+    /// Converts a planar picture to interleaved RGB; `None` if it is interleaved.
+    pub fn to_interleaved(&self, job: &Job) -> Result<Option<Self>, CodecError> {
+        if self.planes().is_none() {
+            return Ok(None);
         }
-        Cow::Owned(Self {
+        let row_bytes = self.width as usize * 3;
+        let mut data = job.memory.zeroed(row_bytes * self.height as usize)?;
+        for (row, out) in (0..).zip(data.chunks_exact_mut(row_bytes)) {
+            job.check()?;
+            self.rgb_row(row, out);
+        }
+        Ok(Some(Self {
             width: self.width,
             height: self.height,
             layout: Layout::Rgb,
             data,
-        })
+        }))
     }
 
-    /// Flattens transparency onto white.
-    pub fn flatten(&mut self) {
-        if self.layout != Layout::Rgba {
+    /// Writes one row as interleaved RGB; nothing if the picture has alpha.
+    ///
+    /// Chroma samples are repeated, not interpolated.
+    pub(crate) fn rgb_row(&self, row: u32, out: &mut [u8]) {
+        let out = out.as_chunks_mut::<3>().0;
+        if let Some([y, cb, cr]) = self.planes() {
+            let (blue, red) = (cb.row_aligned_with(row, &y), cr.row_aligned_with(row, &y));
+            let luma = y.row(row);
+            let chroma = blue.iter().zip(red);
+            match subsampling(self.width, cb.width) {
+                Some(1) => {
+                    for ((out, y), (cb, cr)) in out.iter_mut().zip(luma).zip(chroma) {
+                        *out = ycbcr_to_rgb(*y, *cb, *cr);
+                    }
+                }
+                Some(factor) => {
+                    let groups = out.chunks_mut(factor).zip(luma.chunks(factor));
+                    for ((out, luma), (cb, cr)) in groups.zip(chroma) {
+                        for (out, y) in out.iter_mut().zip(luma) {
+                            *out = ycbcr_to_rgb(*y, *cb, *cr);
+                        }
+                    }
+                }
+                None => {
+                    for (x, (out, y)) in out.iter_mut().zip(luma).enumerate() {
+                        let column = x * blue.len() / luma.len();
+                        *out = ycbcr_to_rgb(*y, blue[column], red[column]);
+                    }
+                }
+            }
             return;
         }
-        for [r, g, b, a] in self.data.as_chunks_mut::<4>().0 {
-            let alpha = u32::from(*a);
-            for channel in [r, g, b] {
-                let mixed = u32::from(*channel) * alpha + 255 * (255 - alpha);
-                *channel = ((mixed + 127) / 255) as u8;
+        let width = self.width as usize;
+        let start = row as usize * width;
+        match self.layout {
+            Layout::Gray => {
+                let values = &self.data[start..start + width];
+                for (out, value) in out.iter_mut().zip(values) {
+                    *out = [*value; 3];
+                }
             }
-            *a = 255;
+            Layout::Rgb => {
+                let row = &self.data[start * 3..(start + width) * 3];
+                out.copy_from_slice(row.as_chunks().0);
+            }
+            Layout::Rgbx => {
+                let row = &self.data[start * 4..(start + width) * 4];
+                for (out, &[r, g, b, _]) in out.iter_mut().zip(row.as_chunks::<4>().0) {
+                    *out = [r, g, b];
+                }
+            }
+            Layout::Rgba | Layout::YCbCr(_) => {}
         }
-        self.layout = Layout::Rgbx;
     }
 
     /// Applies an EXIF orientation.
-    pub fn oriented(&self, orientation: Orientation) -> Self {
+    pub fn oriented(&self, orientation: Orientation, job: &Job) -> Result<Self, CodecError> {
         let (width, height) = orientation.upright(self.width, self.height);
-        if let (Layout::YCbCr(chroma), Some(planes)) = (self.layout, self.planes()) {
-            let data = planes.map(|plane| {
-                let (w, h) = (plane.width as usize, plane.height as usize);
-                apply_orientation::<1>(plane.data, w, h, orientation)
-            });
-            let (cw, ch) = orientation.upright(chroma.width, chroma.height);
-            return Self {
-                width,
-                height,
-                layout: Layout::YCbCr(ChromaSize {
-                    width: cw,
-                    height: ch,
-                }),
-                data: data.concat(),
-            };
-        }
-        let (w, h) = (self.width as usize, self.height as usize);
-        let data = match self.layout.bytes_per_pixel() {
-            Some(1) => apply_orientation::<1>(&self.data, w, h, orientation),
-            Some(3) => apply_orientation::<3>(&self.data, w, h, orientation),
-            _ => apply_orientation::<4>(&self.data, w, h, orientation),
+        let (layout, data) = match (self.layout, self.planes()) {
+            (Layout::YCbCr(_), Some(planes)) => self.oriented_planes(planes, orientation, job)?,
+            _ => {
+                let pixel = self.layout.bytes_per_pixel().unwrap_or(4);
+                let size = (self.width as usize, self.height as usize);
+                let mut data = job.memory.zeroed(size.0 * size.1 * pixel)?;
+                match pixel {
+                    1 => apply_orientation::<1>(&self.data, size, orientation, &mut data, job)?,
+                    3 => apply_orientation::<3>(&self.data, size, orientation, &mut data, job)?,
+                    _ => apply_orientation::<4>(&self.data, size, orientation, &mut data, job)?,
+                }
+                (self.layout, data)
+            }
         };
-        Self {
+        Ok(Self {
             width,
             height,
-            layout: self.layout,
+            layout,
             data,
+        })
+    }
+
+    /// A mirrored picture of odd length would pair its luma with the wrong chroma samples:
+    /// there, chroma is first repeated to full length.
+    fn oriented_planes(
+        &self,
+        [y, cb, cr]: [Plane<'_>; 3],
+        orientation: Orientation,
+        job: &Job,
+    ) -> Result<(Layout, Buffer), CodecError> {
+        let (mirror_columns, mirror_rows) = match orientation.transpose {
+            true => (orientation.mirror_y, orientation.mirror_x),
+            false => (orientation.mirror_x, orientation.mirror_y),
+        };
+        let length = |mirrored: bool, luma: u32, chroma: u32| {
+            let exact =
+                subsampling(luma, chroma).is_some_and(|f| (luma as usize).is_multiple_of(f));
+            if mirrored && !exact { luma } else { chroma }
+        };
+        let stored = (
+            length(mirror_columns, y.width, cb.width),
+            length(mirror_rows, y.height, cb.height),
+        );
+        let luma = pixel_count(y.width, y.height);
+        let color = pixel_count(stored.0, stored.1);
+        let mut data = job.memory.zeroed(luma + 2 * color)?;
+        let (luma_out, colors_out) = data.split_at_mut(luma);
+        let size = (y.width as usize, y.height as usize);
+        apply_orientation::<1>(y.data, size, orientation, luma_out, job)?;
+        for (plane, out) in [cb, cr].into_iter().zip(colors_out.chunks_exact_mut(color)) {
+            let size = (stored.0 as usize, stored.1 as usize);
+            if stored == (plane.width, plane.height) {
+                apply_orientation::<1>(plane.data, size, orientation, out, job)?;
+                continue;
+            }
+            let mut repeated = job.memory.zeroed(color)?;
+            for (row, out) in (0..).zip(repeated.chunks_exact_mut(size.0)) {
+                let line = match stored.1 == y.height {
+                    true => plane.row_aligned_with(row, &y),
+                    false => plane.row(row),
+                };
+                let factor = size.0.div_ceil(line.len());
+                for (group, value) in out.chunks_mut(factor).zip(line) {
+                    group.fill(*value);
+                }
+            }
+            apply_orientation::<1>(&repeated, size, orientation, out, job)?;
         }
+        let (width, height) = orientation.upright(stored.0, stored.1);
+        Ok((Layout::YCbCr(ChromaSize { width, height }), data))
     }
 
     /// Whether most pixels equal their left neighbour, as in screenshots and diagrams.
@@ -161,14 +236,20 @@ impl Picture {
     }
 
     fn is_graphic_by<const PIXEL: usize>(&self) -> bool {
+        const WINDOW: usize = 1024;
+        const MAX_WINDOWS: usize = 64;
         let step = (self.height as usize / 64).max(1);
         let rows = self.data.as_chunks::<PIXEL>().0;
         let rows = rows.chunks_exact((self.width as usize).max(1));
         let (mut same, mut all) = (0, 0);
         for row in rows.take(self.height as usize).step_by(step) {
-            let right = row.get(1..).unwrap_or_default();
-            all += right.len();
-            same += row.iter().zip(right).filter(|(a, b)| a == b).count();
+            // Of a long row, some windows.
+            let apart = (row.len() / MAX_WINDOWS / WINDOW).max(1);
+            for window in row.chunks(WINDOW).step_by(apart) {
+                let right = window.get(1..).unwrap_or_default();
+                all += right.len();
+                same += window.iter().zip(right).filter(|(a, b)| a == b).count();
+            }
         }
         same * 2 > all
     }
@@ -191,9 +272,19 @@ impl<'a> Plane<'a> {
 
     /// The row of this plane at the position of a row of a larger plane.
     pub(crate) fn row_aligned_with(&self, row: u32, larger: &Plane<'_>) -> &'a [u8] {
-        let row = u64::from(row) * u64::from(self.height) / u64::from(larger.height);
-        self.row(row as u32)
+        let row = match subsampling(larger.height, self.height) {
+            Some(factor) => row / factor as u32,
+            None => (u64::from(row) * u64::from(self.height) / u64::from(larger.height)) as u32,
+        };
+        self.row(row)
     }
+}
+
+/// How many luma samples share a chroma sample; `None` for an unusual ratio.
+pub(crate) fn subsampling(luma: u32, chroma: u32) -> Option<usize> {
+    [1, 2, 4]
+        .into_iter()
+        .find(|factor| luma.div_ceil(*factor as u32) == chroma)
 }
 
 pub(crate) fn pixel_count(width: u32, height: u32) -> usize {

@@ -19,31 +19,64 @@ pub(crate) fn measure(data: &[u8]) -> Option<Header> {
         clean_end: false,
         compression: Compression::Gif,
     };
-    let (frames, clean_end) = walk(data, *data.get(10)?);
-    header.frames = frames.max(1);
-    header.clean_end = clean_end;
+    let blocks = walk(data, *data.get(10)?);
+    header.frames = blocks.frames.max(1);
+    header.clean_end = blocks.end == Some(data.len());
+    // A first frame beyond the logical screen enlarges it, as in browsers.
+    if let Some(first) = blocks.first_image {
+        let far = |offset: usize| {
+            let start = le16(data, first + 1 + offset).map(u32::from);
+            let length = le16(data, first + 5 + offset).map(u32::from);
+            start
+                .zip(length)
+                .map_or(0, |(start, length)| start + length)
+        };
+        header.width = header.width.max(far(0));
+        header.height = header.height.max(far(2));
+    }
     Some(header)
 }
 
-/// Counts the frames up to the first malformed block, and reports whether the file
-/// ends with the trailer.
-fn walk(data: &[u8], flags: u8) -> (u32, bool) {
+/// Where the image ends: after its trailer.
+pub(crate) fn end(data: &[u8]) -> Option<usize> {
+    walk(data, *data.get(10)?).end
+}
+
+/// The blocks of a file.
+struct Blocks {
+    frames: u32,
+    /// The offset of the first image descriptor.
+    first_image: Option<usize>,
+    /// The offset after the trailer, if there is one.
+    end: Option<usize>,
+}
+
+/// Walks over the blocks up to the trailer, or to the first malformed one.
+fn walk(data: &[u8], flags: u8) -> Blocks {
     let mut at = 13 + color_table_bytes(flags);
-    let mut frames = 0;
+    let mut blocks = Blocks {
+        frames: 0,
+        first_image: None,
+        end: None,
+    };
     loop {
         let next = match data.get(at) {
             Some(&EXTENSION) => skip_sub_blocks(data, at + 2),
             Some(&IMAGE) => {
-                frames += 1;
+                blocks.frames += 1;
+                blocks.first_image = blocks.first_image.or(Some(at));
                 let flags = data.get(at + 9).copied().unwrap_or(0);
                 skip_sub_blocks(data, at + 11 + color_table_bytes(flags))
             }
-            Some(&TRAILER) => return (frames, at + 1 == data.len()),
+            Some(&TRAILER) => {
+                blocks.end = Some(at + 1);
+                return blocks;
+            }
             _ => None,
         };
         match next {
             Some(next) => at = next,
-            None => return (frames, false),
+            None => return blocks,
         }
     }
 }

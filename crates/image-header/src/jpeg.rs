@@ -3,6 +3,7 @@
 use crate::endian::be16;
 use crate::{Compression, Format, Header, Orientation, exif};
 
+const END_OF_IMAGE: u8 = 0xD9;
 const START_OF_SCAN: u8 = 0xDA;
 const APP1: u8 = 0xE1;
 
@@ -39,17 +40,13 @@ pub(crate) fn measure(data: &[u8]) -> Option<Header> {
 }
 
 /// Marker and body of each segment, up to and including the first scan header.
+///
+/// Bytes between segments are skipped: some cameras write them.
 pub fn segments(data: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut at = 2;
     std::iter::from_fn(move || {
-        // Any number of fill bytes 0xFF may precede a marker (B.1.1.2).
-        while data.get(at) == Some(&0xFF) && data.get(at + 1) == Some(&0xFF) {
-            at += 1;
-        }
-        let marker = match data.get(at..)? {
-            [0xFF, marker, ..] => *marker,
-            _ => return None,
-        };
+        at = next_marker(data, at)?;
+        let marker = *data.get(at + 1)?;
         let length = usize::from(be16(data, at + 2)?);
         let body = data.get(at + 4..at + 2 + length.max(2))?;
         at = if marker == START_OF_SCAN {
@@ -59,6 +56,34 @@ pub fn segments(data: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
         };
         Some((marker, body))
     })
+}
+
+/// The position of the next marker: a 0xFF that a code follows. Stuffed zeros (B.1.1.5) and
+/// fill bytes (B.1.1.2) are no markers.
+pub fn next_marker(data: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        at += data.get(at..)?.iter().position(|byte| *byte == 0xFF)?;
+        match data.get(at + 1)? {
+            0x00 => at += 2,
+            0xFF => at += 1,
+            _ => return Some(at),
+        }
+    }
+}
+
+/// Where the image ends: after its EOI marker.
+pub(crate) fn end(data: &[u8]) -> Option<usize> {
+    let mut at = 2;
+    loop {
+        at = next_marker(data, at)?;
+        at += match *data.get(at + 1)? {
+            END_OF_IMAGE => return Some(at + 2),
+            // Markers without a segment: TEM, RSTn, SOI.
+            0x01 | 0xD0..=0xD8 => 2,
+            _ => 2 + usize::from(be16(data, at + 2)?).max(2),
+        };
+    }
 }
 
 fn is_start_of_frame(marker: u8) -> bool {

@@ -23,5 +23,5 @@ pub mod webp;
 pub use error::HeaderError;
 pub use format::{Format, sniff};
 pub use header::{Compression, Header};
-pub use measure::measure;
+pub use measure::{end, measure};
 pub use orientation::Orientation;

@@ -28,3 +28,20 @@ pub fn measure(data: &[u8]) -> Result<Header, HeaderError> {
     }
     Ok(header)
 }
+
+/// Where the image ends in `data`, if its end is there; more may follow.
+///
+/// ```
+/// let gif = b"GIF89a\x20\x00\x10\x00\x00\x00\x00;";
+/// let padded = [&gif[..], &[0; 9]].concat();
+/// assert_eq!(majordomo_image_header::end(&padded), Some(gif.len()));
+/// ```
+pub fn end(data: &[u8]) -> Option<usize> {
+    match sniff(data)? {
+        Format::Jpeg => jpeg::end(data),
+        Format::Png => png::end(data),
+        Format::Gif => gif::end(data),
+        Format::Webp => webp::end(data),
+        _ => None,
+    }
+}

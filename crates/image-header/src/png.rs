@@ -39,6 +39,12 @@ pub(crate) fn measure(data: &[u8]) -> Option<Header> {
     Some(header)
 }
 
+/// Where the image ends: after `IEND`.
+pub(crate) fn end(data: &[u8]) -> Option<usize> {
+    let mut chunks = chunks(data);
+    chunks.find_map(|(name, _, end)| (&name == b"IEND").then_some(end))
+}
+
 /// Type, data and end offset (after the CRC) of every complete chunk. CRCs are not
 /// checked.
 pub fn chunks(data: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8], usize)> {

@@ -45,6 +45,12 @@ pub(crate) fn measure(data: &[u8]) -> Option<Header> {
     })
 }
 
+/// Where the image ends: after its RIFF container, and its padding byte.
+pub(crate) fn end(data: &[u8]) -> Option<usize> {
+    let end = 8 + le32(data, 4)? as usize;
+    (end <= data.len()).then_some(end)
+}
+
 /// The offset of an animation's first frame on the canvas, and the frame rewrapped as
 /// a still image, so that decoders never see the animation.
 pub fn first_frame(data: &[u8]) -> Option<(u32, u32, Vec<u8>)> {
@@ -82,10 +88,9 @@ pub fn first_frame(data: &[u8]) -> Option<(u32, u32, Vec<u8>)> {
     Some((x, y, still))
 }
 
-/// The VP8 key frame of a still image that is lossy and opaque.
+/// The VP8 key frame of a lossy still image.
 pub fn lossy_frame<'a>(data: &'a [u8], header: &Header) -> Option<&'a [u8]> {
-    if header.compression != Compression::WebpLossy || header.channels != 3 || header.is_animated()
-    {
+    if header.compression != Compression::WebpLossy || header.is_animated() {
         return None;
     }
     let (_, body) = chunks(data.get(12..)?).find(|(name, _)| name == b"VP8 ")?;

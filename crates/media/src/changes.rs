@@ -32,6 +32,12 @@ impl Changes {
         self.add(conversion.verb(), format!("image {image}: {conversion}"));
     }
 
+    /// Records that bytes after the end of an image are not sent.
+    pub(crate) fn trimmed(&mut self, image: usize, bytes: u64) {
+        let bytes = human_bytes(bytes);
+        self.add("trimmed", format!("image {image}: {bytes} after its end"));
+    }
+
     /// Records that an image is sent unchanged under its sniffed type.
     pub(crate) fn renamed(&mut self, image: usize, from: &str, to: &str) {
         self.add(

@@ -10,9 +10,12 @@ use majordomo_codecs::Picture;
 /// The BLAKE3 hash of the encoded bytes.
 pub(crate) type ContentHash = [u8; 32];
 
+/// What was decoded, and the size at which it was decoded.
+pub(crate) type PictureKey = (ContentHash, (u32, u32));
+
 pub(crate) struct DecodedCache {
     bound: u64,
-    pictures: Mutex<VecDeque<(ContentHash, Arc<Picture>)>>,
+    pictures: Mutex<VecDeque<(PictureKey, Arc<Picture>)>>,
 }
 
 impl DecodedCache {
@@ -23,24 +26,22 @@ impl DecodedCache {
         }
     }
 
-    /// The picture with this hash, if it is at least this large.
-    pub(crate) fn get(&self, hash: &ContentHash, wanted: (u32, u32)) -> Option<Arc<Picture>> {
+    /// The picture with this key. A larger one would do, but not give the same result.
+    pub(crate) fn get(&self, key: &PictureKey) -> Option<Arc<Picture>> {
         let mut pictures = self.pictures.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = pictures.iter().position(|(kept, picture)| {
-            kept == hash && picture.width >= wanted.0 && picture.height >= wanted.1
-        })?;
+        let at = pictures.iter().position(|(kept, _)| kept == key)?;
         let found = pictures.remove(at)?;
         let picture = Arc::clone(&found.1);
         pictures.push_back(found);
         Some(picture)
     }
 
-    /// Inserts a picture; replaces one with the same hash.
-    pub(crate) fn put(&self, hash: ContentHash, picture: Arc<Picture>) {
+    /// Inserts a picture; replaces one with the same key.
+    pub(crate) fn put(&self, key: PictureKey, picture: Arc<Picture>) {
         let mut pictures = self.pictures.lock().unwrap_or_else(PoisonError::into_inner);
-        pictures.retain(|(kept, _)| *kept != hash);
-        pictures.push_back((hash, picture));
-        let size = |(_, picture): &(ContentHash, Arc<Picture>)| picture.data.len() as u64;
+        pictures.retain(|(kept, _)| *kept != key);
+        pictures.push_back((key, picture));
+        let size = |(_, picture): &(PictureKey, Arc<Picture>)| picture.data.len() as u64;
         while pictures.iter().map(size).sum::<u64>() > self.bound {
             pictures.pop_front();
         }

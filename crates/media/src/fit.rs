@@ -1,11 +1,10 @@
 //! Fitting one image: decode, downscale, rotate, convert, encode.
 
-use std::borrow::Cow;
-
 use bytes::Bytes;
-use majordomo_codecs::{Encoding, Picture, SizeHint, color_profile, decode, downscale, to_srgb};
+use majordomo_codecs::{Encoding, Job, SizeHint, color_profile, decode, downscale, to_srgb};
 use majordomo_image_header::{Compression, Header};
 
+use crate::decoded::Decoded;
 use crate::ladder::{EncodedImage, SourceImage, choose_encoding, encode_within, hopeless_halvings};
 use crate::plan::Plan;
 use crate::terms::Terms;
@@ -18,8 +17,22 @@ pub struct Fitted {
     pub data: Bytes,
     /// The MIME type of `data`.
     pub media_type: String,
-    /// What was changed; `None` if nothing was.
+    /// How it was re-encoded; `None` if it was not.
     pub conversion: Option<Conversion>,
+    /// Bytes that followed the end of the image and were cut off.
+    pub trimmed: u64,
+}
+
+impl Fitted {
+    /// The image as it is, up to its end.
+    pub(crate) fn untouched(data: &Bytes, media_type: String, end: usize) -> Self {
+        Self {
+            data: data.slice(..end),
+            media_type,
+            conversion: None,
+            trimmed: (data.len() - end) as u64,
+        }
+    }
 }
 
 /// An image before and after it was re-encoded.
@@ -68,32 +81,28 @@ pub fn fit_image(
     stop: &Stop,
 ) -> Result<Fitted, Problem> {
     match plan(data, declared, terms)? {
-        Plan::Pass { media_type } => Ok(Fitted {
-            data: data.clone(),
-            media_type,
-            conversion: None,
-        }),
+        Plan::Pass { media_type } => Ok(Fitted::untouched(data, media_type, data.len())),
+        Plan::Trim { media_type, end } => Ok(Fitted::untouched(data, media_type, end)),
         Plan::Refit { header, size, .. } => {
             bounds.check(&header)?;
-            let job = RefitJob::new(data, &header, size, terms);
-            let picture = decode(data, &header, SizeHint::ReduceTo(job.stored()), stop)?;
-            job.refit(Cow::Owned(picture), stop)
+            let job = Job::new(stop.clone(), bounds.max_decoded);
+            let refit = Refit::new(data, &header, size, terms);
+            let picture = decode(data, &header, SizeHint::ReduceTo(refit.stored()), &job)?;
+            refit.run(Decoded::Own(picture), &job)
         }
     }
 }
 
 /// An image to be re-encoded for some terms.
-pub(crate) struct RefitJob<'a> {
+pub(crate) struct Refit<'a> {
     data: &'a [u8],
     header: &'a Header,
     terms: &'a Terms,
     /// The upright size to start with.
     size: (u32, u32),
-    /// How often that size is already halved.
-    halvings: u32,
 }
 
-impl<'a> RefitJob<'a> {
+impl<'a> Refit<'a> {
     pub(crate) fn new(
         data: &'a [u8],
         header: &'a Header,
@@ -107,7 +116,6 @@ impl<'a> RefitJob<'a> {
             header,
             terms,
             size: (halve(size.0), halve(size.1)),
-            halvings,
         }
     }
 
@@ -117,7 +125,7 @@ impl<'a> RefitJob<'a> {
     }
 
     /// Converts the decoded picture to what the terms accept.
-    pub(crate) fn refit(&self, picture: Cow<'_, Picture>, stop: &Stop) -> Result<Fitted, Problem> {
+    pub(crate) fn run(&self, mut picture: Decoded<'_>, job: &Job) -> Result<Fitted, Problem> {
         let header = self.header;
         let source = SourceImage {
             format: header.format,
@@ -133,19 +141,18 @@ impl<'a> RefitJob<'a> {
         let encoding = choose_encoding(source, &picture, self.terms).ok_or_else(refused)?;
         // Downscaled first: the steps that follow have fewer pixels to process.
         let (width, height) = self.stored();
-        let mut picture = if (picture.width, picture.height) == (width, height) {
-            picture
-        } else {
-            Cow::Owned(downscale(&picture, width, height, stop)?)
-        };
+        if (picture.width, picture.height) != (width, height) {
+            picture = Decoded::Own(downscale(&picture, width, height, job)?);
+        }
         if !header.orientation.is_upright() {
-            picture = Cow::Owned(picture.oriented(header.orientation));
+            picture = Decoded::Own(picture.oriented(header.orientation, job)?);
         }
-        if let Some(profile) = color_profile(self.data, header.format) {
-            picture = to_srgb(picture, &profile, stop);
+        if let Some(profile) = color_profile(self.data, header.format)
+            && let Some(converted) = to_srgb(&picture, &profile, job)?
+        {
+            picture = Decoded::Own(converted);
         }
-        stop.check()?;
-        let mut encoded = encode_within(picture, self.halvings, encoding, self.terms, stop)?;
+        let mut encoded = encode_within(picture, encoding, self.terms, job)?;
         encoded.data.shrink_to_fit();
         Ok(finish(encoded, header, self.data.len() as u64))
     }
@@ -168,6 +175,7 @@ fn finish(encoded: EncodedImage, header: &Header, from_bytes: u64) -> Fitted {
             },
             flattened: encoded.flattened,
         }),
+        trimmed: 0,
         data: Bytes::from(encoded.data),
     }
 }

@@ -8,11 +8,10 @@ mod decode_pool;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use majordomo_codecs::{CodecError, Picture, SizeHint, decode};
+use majordomo_codecs::{CodecError, Job, Picture, SizeHint, decode, decoded_size};
 use majordomo_image_header::Header;
 use majordomo_limits::Budget;
 use majordomo_llm::{Change, Error, ErrorKind, Image, ImageLimits, Part, Request, Result};
@@ -20,14 +19,16 @@ use quick_cache::sync::Cache;
 use quick_cache::{OptionsBuilder, Weighter};
 use tokio::task::JoinSet;
 
+use crate::bounds::admitted;
 use crate::changes::Changes;
+use crate::decoded::Decoded;
 use crate::decoded_cache::{ContentHash, DecodedCache};
-use crate::fit::{Fitted, RefitJob};
+use crate::fit::{Fitted, Refit};
 use crate::human::human_bytes;
 use crate::images::{attached_images, edit_images};
 use crate::plan::{Plan, plan};
 use crate::terms::{Terms, raw_bytes};
-use crate::{Bounds, Format, Problem, Stop, sniff};
+use crate::{Bounds, Format, Problem, sniff};
 use decode_pool::DecodePool;
 
 /// Fits the images of requests to the limits of targets.
@@ -62,7 +63,7 @@ struct FitterInner {
 type FitOutcome = std::result::Result<Fitted, Problem>;
 
 /// Decodes a picture; tests inject faulty decoders.
-type DecodeFn = fn(&[u8], &Header, SizeHint, &Stop) -> std::result::Result<Picture, CodecError>;
+type DecodeFn = fn(&[u8], &Header, SizeHint, &Job) -> std::result::Result<Picture, CodecError>;
 
 /// Work done, for metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,11 +165,11 @@ impl Fitter {
             let planned = plan(&image.data, &image.media_type, terms);
             match planned.map_err(|problem| problem.into_error(*number))? {
                 Plan::Pass { media_type } => {
-                    fitted[at] = Some(Fitted {
-                        data: image.data.clone(),
-                        media_type,
-                        conversion: None,
-                    });
+                    let end = image.data.len();
+                    fitted[at] = Some(Fitted::untouched(&image.data, media_type, end));
+                }
+                Plan::Trim { media_type, end } => {
+                    fitted[at] = Some(Fitted::untouched(&image.data, media_type, end));
                 }
                 Plan::Refit { header, size, .. } => {
                     let inner = Arc::clone(&self.0);
@@ -203,9 +204,11 @@ impl FitterInner {
         let inner = Arc::clone(&self);
         let make = async move {
             let worker = Arc::clone(&inner);
+            let stored = Refit::new(&data, &header, size, &terms).stored();
+            let needed = admitted(&data, &header, stored, &inner.bounds);
             let work =
-                move |stop: &Stop| worker.fit_blocking(hash, &data, &header, size, &terms, stop);
-            match inner.pool.run(&header, work).await {
+                move |job: &Job| worker.fit_blocking(hash, &data, &header, size, &terms, job);
+            match inner.pool.run(needed, work).await {
                 // These depend on the moment, not on the image: never cached.
                 Err(problem @ (Problem::Stopped | Problem::Busy)) => Err(problem),
                 outcome => Ok(outcome),
@@ -222,21 +225,22 @@ impl FitterInner {
         header: &Header,
         size: (u32, u32),
         terms: &Terms,
-        stop: &Stop,
+        job: &Job,
     ) -> FitOutcome {
-        let job = RefitJob::new(data, header, size, terms);
-        let picture = match self.decoded_cache.get(&hash, job.stored()) {
+        let refit = Refit::new(data, header, size, terms);
+        let key = (hash, decoded_size(header, refit.stored()));
+        let picture = match self.decoded_cache.get(&key) {
             Some(picture) => picture,
             None => {
                 self.opened.fetch_add(1, Ordering::Relaxed);
-                let purpose = SizeHint::AtLeast(job.stored());
-                let picture = Arc::new((self.decoder)(data, header, purpose, stop)?);
-                self.decoded_cache.put(hash, Arc::clone(&picture));
+                let hint = SizeHint::AtLeast(refit.stored());
+                let picture = Arc::new((self.decoder)(data, header, hint, job)?);
+                self.decoded_cache.put(key, Arc::clone(&picture));
                 picture
             }
         };
         self.fitted.fetch_add(1, Ordering::Relaxed);
-        job.refit(Cow::Borrowed(picture.as_ref()), stop)
+        refit.run(Decoded::Shared(&picture), job)
     }
 }
 
@@ -331,6 +335,7 @@ fn apply(
     for ((number, image), fitted) in images.iter().zip(fitted) {
         match &fitted.conversion {
             Some(conversion) => changes.converted(*number, conversion),
+            None if fitted.trimmed > 0 => changes.trimmed(*number, fitted.trimmed),
             None if fitted.media_type != image.media_type => {
                 changes.renamed(*number, &image.media_type, &fitted.media_type);
             }

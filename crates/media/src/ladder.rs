@@ -1,26 +1,37 @@
 //! The encoding ladder: format, quality and size that fit the byte limit.
 //!
-//! Steps are qualities 85, 65, 45 and 30, then the same at half the size, at most twice. An
-//! estimate predicts the step that fits, so most pictures are encoded once; the actual size
-//! decides.
+//! Steps are qualities 85, 65, 45 and 30 at full size, then the largest size that fits at
+//! quality 30 (ADR 0044). Estimates predict the step, so most pictures are encoded once; the
+//! actual size decides.
 
-use std::borrow::Cow;
+use majordomo_codecs::{Encoding, Job, Layout, Picture, downscale, encode, estimate_jpeg_size};
 
-use majordomo_codecs::{Encoding, Layout, Picture, downscale, encode, estimate_jpeg_size};
-
+use crate::decoded::Decoded;
 use crate::human::{Dimensions, human_bytes};
-use crate::terms::Terms;
-use crate::{Format, Problem, Stop};
+use crate::terms::{Terms, scaled};
+use crate::{Format, Problem};
 
 const QUALITIES: [u8; 4] = [85, 65, 45, 30];
-const HALVINGS: u32 = 2;
+const LOWEST: u8 = 30;
+/// The longest side of a JPEG.
+const MAX_JPEG_SIDE: u32 = 65_535;
 /// Full encodings before giving up.
 const MAX_ENCODES: u32 = 6;
+/// Sizes estimated before giving up.
+const MAX_ESTIMATES: u32 = 12;
 /// The largest error of an estimate, in percent.
 const SAMPLE_ERROR: u64 = 7;
-
 /// No quality of the ladder shrinks a better one by this factor.
 const HOPELESS: u64 = 8;
+/// Bytes of a JPEG grow with this power of its sides: between 2, since there are more
+/// pixels, and 1, since each has less detail.
+const GROWTH: f64 = 1.6;
+/// Bytes of a JPEG without any pixels.
+const HEADER_BYTES: f64 = 620.0;
+/// The share of the limit that a chosen size aims at.
+const AIM: f64 = 0.96;
+/// A size whose estimate is below this share of the limit is enlarged once.
+const WASTEFUL: f64 = 0.8;
 
 /// An encoded image.
 pub(crate) struct EncodedImage {
@@ -90,34 +101,31 @@ pub(crate) fn choose_encoding(
 
 /// Encodes the picture within the byte limit.
 pub(crate) fn encode_within(
-    picture: Cow<'_, Picture>,
-    halvings: u32,
+    picture: Decoded<'_>,
     first: Encoding,
     terms: &Terms,
-    stop: &Stop,
+    job: &Job,
 ) -> Result<EncodedImage, Problem> {
     let mut attempts = EncodeAttempts {
         budget: terms.max_bytes,
-        halvings,
         spent: 0,
         tried: Vec::new(),
         flattened: false,
     };
     let jpeg = terms.allows(Format::Jpeg.media_type());
     match first {
-        Encoding::Jpeg(_) => attempts.jpeg(picture, stop),
-        lossless => match attempts.lossless(&picture, lossless, stop)? {
+        Encoding::Jpeg(_) => attempts.jpeg(picture, job),
+        lossless => match attempts.lossless(&picture, lossless, job)? {
             Some(done) => Ok(done),
-            None if jpeg => attempts.jpeg(picture, stop),
-            None => attempts.halve_lossless(picture, lossless, stop),
+            None if jpeg => attempts.jpeg(picture, job),
+            None => attempts.halve_lossless(picture, lossless, job),
         },
     }
 }
 
 struct EncodeAttempts {
     budget: Option<u64>,
-    /// How often the picture was halved before.
-    halvings: u32,
+    /// Full encodings so far.
     spent: u32,
     tried: Vec<String>,
     flattened: bool,
@@ -129,16 +137,16 @@ impl EncodeAttempts {
         &mut self,
         picture: &Picture,
         encoding: Encoding,
-        stop: &Stop,
+        job: &Job,
     ) -> Result<Option<EncodedImage>, Problem> {
-        stop.check()?;
+        job.stop.check()?;
         self.spent += 1;
         let size = Dimensions(picture.width, picture.height);
         self.tried.push(match encoding {
             Encoding::Jpeg(quality) => format!("{size} jpeg of quality {quality}"),
             other => format!("{size} {}", other.format()),
         });
-        let data = encode(picture, encoding, self.budget, stop)?;
+        let data = encode(picture, encoding, self.budget, job)?;
         Ok(data.map(|data| EncodedImage {
             data,
             encoding,
@@ -153,57 +161,93 @@ impl EncodeAttempts {
         &mut self,
         picture: &Picture,
         encoding: Encoding,
-        stop: &Stop,
+        job: &Job,
     ) -> Result<Option<EncodedImage>, Problem> {
-        let done = self.encode(picture, encoding, stop)?;
+        let done = self.encode(picture, encoding, job)?;
         if done.is_none() && encoding == Encoding::Png && picture.is_graphic() {
-            return self.encode(picture, Encoding::SmallPng, stop);
+            return self.encode(picture, Encoding::SmallPng, job);
         }
         Ok(done)
     }
 
     fn halve_lossless(
         mut self,
-        mut picture: Cow<'_, Picture>,
+        mut picture: Decoded<'_>,
         encoding: Encoding,
-        stop: &Stop,
+        job: &Job,
     ) -> Result<EncodedImage, Problem> {
         while self.spent < MAX_ENCODES && picture.width.max(picture.height) > 1 {
-            picture = Cow::Owned(half(&picture, stop)?);
-            if let Some(done) = self.lossless(&picture, encoding, stop)? {
+            picture = Decoded::Own(half(&picture, job)?);
+            if let Some(done) = self.lossless(&picture, encoding, job)? {
                 return Ok(done);
             }
         }
         Err(self.cannot_fit())
     }
 
-    fn jpeg(mut self, mut picture: Cow<'_, Picture>, stop: &Stop) -> Result<EncodedImage, Problem> {
-        if picture.layout == Layout::Rgba {
-            picture.to_mut().flatten();
-            self.flattened = true;
+    fn jpeg(mut self, mut picture: Decoded<'_>, job: &Job) -> Result<EncodedImage, Problem> {
+        self.flattened = picture.layout == Layout::Rgba;
+        if picture.width.max(picture.height) > MAX_JPEG_SIDE {
+            let (width, height) = scaled(picture.width, picture.height, MAX_JPEG_SIDE);
+            picture = Decoded::Own(downscale(&picture, width, height, job)?);
         }
-        for halving in self.halvings..=HALVINGS {
-            if halving > self.halvings {
-                if picture.width.max(picture.height) == 1 {
-                    break;
-                }
-                picture = Cow::Owned(half(&picture, stop)?);
-            }
-            let start = self.first_promising_quality(&picture, stop)?;
-            // The last size is tried whatever the estimate.
-            let start = match start {
-                None if halving == HALVINGS => QUALITIES.len() - 1,
-                None => continue,
-                Some(start) => start,
-            };
+        if let Some(start) = self.first_promising_quality(&picture, job)? {
             for quality in &QUALITIES[start..] {
-                if self.spent == MAX_ENCODES {
-                    return Err(self.cannot_fit());
-                }
-                if let Some(done) = self.encode(&picture, Encoding::Jpeg(*quality), stop)? {
+                if let Some(done) = self.encode(&picture, Encoding::Jpeg(*quality), job)? {
                     return Ok(done);
                 }
             }
+        }
+        self.shrink(&picture, job)
+    }
+
+    /// Finds the largest size that fits at the lowest quality: small text stays readable at
+    /// low quality for longer than at low resolution.
+    fn shrink(mut self, picture: &Picture, job: &Job) -> Result<EncodedImage, Problem> {
+        let Some(budget) = self.budget else {
+            return Err(self.cannot_fit());
+        };
+        let longer = picture.width.max(picture.height);
+        // Sides that are known to fit, and not to fit, by estimate.
+        let (mut fits, mut exceeds) = (0, longer);
+        let mut about = estimate_jpeg_size(picture, LOWEST, job)?;
+        let mut side = longer;
+        for estimate in 0..MAX_ESTIMATES {
+            let pixels = |bytes: f64| (bytes - HEADER_BYTES).max(1.0);
+            let ratio = pixels(budget as f64 * AIM) / pixels(about as f64);
+            let ratio = ratio.powf(1.0 / GROWTH);
+            let wanted = (f64::from(side) * ratio) as u32;
+            let most = exceeds.max(2) - 1;
+            side = wanted.clamp((fits + 1).min(most), most);
+            let (width, height) = scaled(picture.width, picture.height, side);
+            let smaller = downscale(picture, width, height, job)?;
+            about = estimate_jpeg_size(&smaller, LOWEST, job)?;
+            if about * (100 - SAMPLE_ERROR) / 100 > budget {
+                let size = Dimensions(width, height);
+                self.tried
+                    .push(format!("a sample of {size} jpeg of quality 30"));
+                if side == 1 {
+                    break;
+                }
+                exceeds = exceeds.min(side);
+                fits = fits.min(side - 1);
+                continue;
+            }
+            let is_wasteful = (about as f64) < budget as f64 * WASTEFUL;
+            if is_wasteful && estimate < MAX_ESTIMATES / 2 && side + 1 < exceeds {
+                fits = side;
+                continue;
+            }
+            if let Some(done) = self.encode(&smaller, Encoding::Jpeg(LOWEST), job)? {
+                return Ok(done);
+            }
+            if self.spent >= MAX_ENCODES || side == 1 {
+                break;
+            }
+            // The estimate was too low.
+            exceeds = side;
+            fits = fits.min(side - 1);
+            about = about.max(budget) * (100 + SAMPLE_ERROR) / 100;
         }
         Err(self.cannot_fit())
     }
@@ -212,14 +256,14 @@ impl EncodeAttempts {
     fn first_promising_quality(
         &mut self,
         picture: &Picture,
-        stop: &Stop,
+        job: &Job,
     ) -> Result<Option<usize>, Problem> {
         let Some(budget) = self.budget else {
             return Ok(Some(0));
         };
         for (at, quality) in QUALITIES.into_iter().enumerate() {
-            stop.check()?;
-            let about = estimate_jpeg_size(picture, quality).ok_or(Problem::DecoderFailed)?;
+            job.stop.check()?;
+            let about = estimate_jpeg_size(picture, quality, job)?;
             if about * (100 - SAMPLE_ERROR) / 100 <= budget {
                 return Ok(Some(at));
             }
@@ -243,7 +287,7 @@ impl EncodeAttempts {
     }
 }
 
-fn half(picture: &Picture, stop: &Stop) -> Result<Picture, Problem> {
+fn half(picture: &Picture, job: &Job) -> Result<Picture, Problem> {
     let (width, height) = (picture.width.div_ceil(2), picture.height.div_ceil(2));
-    Ok(downscale(picture, width, height, stop)?)
+    Ok(downscale(picture, width, height, job)?)
 }

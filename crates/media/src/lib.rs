@@ -12,6 +12,7 @@
 
 mod bounds;
 mod changes;
+mod decoded;
 mod decoded_cache;
 mod fit;
 mod fitter;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use majordomo_image_header::Header;
+use majordomo_image_header::{Header, end};
 
 use crate::human::{Dimensions, human_bytes};
 use crate::terms::Terms;
@@ -15,6 +15,13 @@ pub enum Plan {
     Pass {
         /// The MIME type to send.
         media_type: String,
+    },
+    /// Only what follows its end is cut off.
+    Trim {
+        /// The MIME type to send.
+        media_type: String,
+        /// Bytes to send.
+        end: usize,
     },
     /// It is decoded and re-encoded.
     Refit {
@@ -50,8 +57,8 @@ pub enum Reason {
     NotUpright,
     /// It is an animation, and the target accepts stills only.
     Animated(u32),
-    /// Data follows the end of the image, or its end is missing.
-    UncleanEnd,
+    /// The file does not end as its format does.
+    MissingEnd,
 }
 
 impl fmt::Display for Reason {
@@ -72,7 +79,7 @@ impl fmt::Display for Reason {
             Self::Type(format) => write!(f, "{format} is not accepted"),
             Self::NotUpright => f.write_str("its EXIF orientation is not upright"),
             Self::Animated(frames) => write!(f, "{frames} frames, only stills are accepted"),
-            Self::UncleanEnd => f.write_str("data follows its end, or its end is missing"),
+            Self::MissingEnd => f.write_str("its end is missing"),
         }
     }
 }
@@ -81,6 +88,10 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pass { media_type } => write!(f, "sent unchanged as {media_type}"),
+            Self::Trim { media_type, .. } => write!(
+                f,
+                "sent unchanged as {media_type}, without what follows its end"
+            ),
             Self::Refit { reasons, .. } => {
                 f.write_str("re-encoded: ")?;
                 for (at, reason) in reasons.iter().enumerate() {
@@ -129,9 +140,14 @@ fn plan_measured(data: &[u8], header: Header, terms: &Terms) -> Result<Plan, Pro
             to: size,
         });
     }
-    if let Some(to) = over(data, terms) {
-        let from = data.len() as u64;
-        reasons.push(Reason::Bytes { from, to });
+    // What follows the end is not sent, so it does not count.
+    let end = match header.clean_end {
+        true => Some(data.len()),
+        false => end(data),
+    };
+    let bytes = end.unwrap_or(data.len()) as u64;
+    if let Some(to) = terms.max_bytes.filter(|max| bytes > *max) {
+        reasons.push(Reason::Bytes { from: bytes, to });
     }
     if !terms.allows(media_type) {
         reasons.push(Reason::Type(header.format));
@@ -142,19 +158,18 @@ fn plan_measured(data: &[u8], header: Header, terms: &Terms) -> Result<Plan, Pro
     if header.is_animated() && !terms.animations {
         reasons.push(Reason::Animated(header.frames));
     }
-    if !header.clean_end {
-        reasons.push(Reason::UncleanEnd);
+    if end.is_none() {
+        reasons.push(Reason::MissingEnd);
     }
-    Ok(if reasons.is_empty() {
-        Plan::Pass {
-            media_type: media_type.to_owned(),
-        }
-    } else {
-        Plan::Refit {
+    let media_type = media_type.to_owned();
+    Ok(match (reasons.is_empty(), end) {
+        (true, Some(end)) if end < data.len() => Plan::Trim { media_type, end },
+        (true, _) => Plan::Pass { media_type },
+        (false, _) => Plan::Refit {
             header,
             size,
             reasons,
-        }
+        },
     })
 }
 

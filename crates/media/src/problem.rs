@@ -8,6 +8,8 @@ use majordomo_codecs::CodecError;
 use majordomo_image_header::{Format, Header, HeaderError};
 use majordomo_llm::{Error, ErrorKind};
 
+use crate::human::human_bytes;
+
 /// Suggested delay when all decoder threads are busy.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -98,6 +100,11 @@ impl From<CodecError> for Problem {
         match error {
             CodecError::Damaged(format) => Self::Damaged(format),
             CodecError::Unsupported(format) => Self::NotOpened(format),
+            CodecError::UnsupportedKind(format) => Self::RareKind(format),
+            CodecError::OverMemory { needed, allowed } => Self::OverBounds {
+                needed: format!("{} of memory", human_bytes(needed)),
+                allowed: human_bytes(allowed),
+            },
             CodecError::Stopped => Self::Stopped,
             CodecError::Failed => Self::DecoderFailed,
         }

@@ -1,6 +1,5 @@
-//! Decoding stays within its memory limit, measured in a child process per image; 32 MiB
-//! are allowed for the process and the result. Refused files must not
-//! take any memory.
+//! Fitting stays within its memory limit, measured in a child process per image; 32 MiB
+//! are allowed for the process and the result. Refused files must not take any memory.
 //!
 //! A separate binary with its own `main`, which starts itself as the child.
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by failing")]
@@ -23,14 +22,17 @@ const MIB: u64 = 1 << 20;
 fn main() {
     let mut arguments = std::env::args().skip(1);
     match (arguments.next().as_deref(), arguments.next()) {
-        (Some("open"), Some(file)) => open_here(&file),
+        (Some("open"), Some(file)) => open_here(&file, open),
+        (Some("open-extreme"), Some(file)) => open_here(&file, open_in_every_way),
         (Some("open-many"), _) => open_many_here(),
         // Resident memory is read from `/proc`.
         _ if cfg!(target_os = "linux") => {
-            for (name, data, allowed) in cases() {
-                let grown = open_in_a_child(name, &data);
-                println!("{name}: {} of {} MiB", grown / MIB, allowed / MIB);
-                assert!(grown <= allowed, "{name}: {grown} bytes of {allowed}");
+            for (how, cases) in [("open", cases()), ("open-extreme", extremes())] {
+                for (name, data, allowed) in cases {
+                    let grown = open_in_a_child(how, &name, &data);
+                    println!("{name}: {} of {} MiB", grown / MIB, allowed / MIB);
+                    assert!(grown <= allowed, "{name}: {grown} bytes of {allowed}");
+                }
             }
             two_hundred_concurrent_images_stay_within_the_shared_memory_limit();
         }
@@ -39,10 +41,10 @@ fn main() {
 }
 
 /// Images near the limits, and decompression bombs, with the memory they may take.
-fn cases() -> Vec<(&'static str, Bytes, u64)> {
-    let opened = |name, data: Bytes| {
-        let allowed = working_set(&data) + 32 * MIB;
-        (name, data, allowed)
+fn cases() -> Vec<(String, Bytes, u64)> {
+    let opened = |name: &str, per_pixel: u64, data: Bytes| {
+        let allowed = measure(&data).unwrap().pixels() * per_pixel + 32 * MIB;
+        (name.to_owned(), data, allowed)
     };
     let fine = |e: &mut jpeg_encoder::Encoder<&mut Vec<u8>>| {
         e.set_sampling_factor(SamplingFactor::R_4_4_4);
@@ -57,52 +59,81 @@ fn cases() -> Vec<(&'static str, Bytes, u64)> {
     let mut profile = b"x\0\0".to_vec();
     profile.extend_from_slice(&forge::zeros(64 << 20));
     vec![
-        opened("png", png(4000, 3000, screen)),
-        opened("png of 16 bits", forge::blank_png(5000, 5000, 16, 6)),
-        opened("png with alpha", forge::blank_png(6000, 6000, 8, 6)),
-        opened("jpeg", jpeg_with(4000, 3000, smooth, fine)),
+        opened("png", 4, png(4000, 3000, screen)),
+        opened("png of 16 bits", 8, forge::blank_png(5000, 5000, 16, 6)),
+        opened("png with alpha", 4, forge::blank_png(6000, 6000, 8, 6)),
+        opened("jpeg", 3, jpeg_with(4000, 3000, smooth, fine)),
         opened(
             "progressive jpeg",
+            9,
             jpeg_with(4000, 3000, smooth, progressive),
         ),
-        opened("turned jpeg", jpeg_with(4000, 3000, smooth, turned)),
-        opened("gif", gif(4000, 4000, &[[9, 8, 7], [1, 2, 3]])),
-        opened("webp", webp::lossless(3000, 3000, smooth)),
+        opened("turned jpeg", 3, jpeg_with(4000, 3000, smooth, turned)),
+        opened("gif", 5, gif(4000, 4000, &[[9, 8, 7], [1, 2, 3]])),
+        opened("webp", 4, webp::lossless(3000, 3000, smooth)),
         (
-            "png of 60,000²",
+            "png of 60,000²".to_owned(),
             forge::blank_png(60_000, 60_000, 1, 0),
             MIB,
         ),
         (
-            "png with a bomb for a profile",
+            "png with a bomb for a profile".to_owned(),
             forge::png_with(&[(b"iCCP", profile)]),
             4 * MIB,
         ),
     ]
 }
 
-/// The smallest limit under which the image is decoded.
-fn working_set(data: &[u8]) -> u64 {
-    let header = measure(data).unwrap();
-    let (mut refused, mut taken) = (0, Bounds::default().max_decoded);
-    while taken - refused > 1 {
-        let bounds = Bounds {
-            max_decoded: (refused + taken) / 2,
-            ..Bounds::default()
-        };
-        match bounds.check(&header) {
-            Ok(()) => taken = bounds.max_decoded,
-            Err(_) => refused = bounds.max_decoded,
+/// Extreme aspect ratios, prime sizes, depths, alpha and animations near the limit on
+/// pixels. Each file has kilobytes; whatever happens to it, the bound holds.
+fn extremes() -> Vec<(String, Bytes, u64)> {
+    let allowed = Bounds::default().max_decoded + 32 * MIB;
+    let mut extremes = Vec::new();
+    for (width, height) in [
+        (50_000_000, 1),
+        (1, 49_999_991),
+        (10_000_000, 5),
+        (7_069, 7_069),
+    ] {
+        for (kind, depth, color) in [
+            ("gray", 8, 0),
+            ("rgb", 8, 2),
+            ("palette", 1, 3),
+            ("rgba", 8, 6),
+            ("16-bit rgba", 16, 6),
+        ] {
+            let name = format!("{kind} png of {width}×{height}");
+            extremes.push((name, forge::blank_png(width, height, depth, color), allowed));
         }
     }
-    taken
+    for (width, height) in [(16_383, 3_000), (1, 16_383), (7_069, 7_069)] {
+        let name = format!("lossless webp of {width}×{height}");
+        extremes.push((name, webp::blank_lossless(width, height), allowed));
+        let name = format!("animated webp of {width}×{height}");
+        extremes.push((name, webp::blank_animation(width, height), allowed));
+        let name = format!("lossy webp with alpha of {width}×{height}");
+        extremes.push((name, webp::blank_lossy_alpha(width, height), allowed));
+    }
+    for (width, height) in [(65_535, 761), (761, 65_535), (1, 65_535), (7_069, 7_069)] {
+        let name = format!("gif of {width}×{height}");
+        extremes.push((name, gif(width, height, &[[9, 8, 7], [1, 2, 3]]), allowed));
+        for progressive in [false, true] {
+            let name = format!("jpeg of {width}×{height}, progressive: {progressive}");
+            let data = jpeg_with(width.into(), height.into(), smooth, |e| {
+                e.set_progressive(progressive);
+                e.add_exif_metadata(&exif(6, &[])).unwrap();
+            });
+            extremes.push((name, data, allowed));
+        }
+    }
+    extremes
 }
 
-fn open_in_a_child(name: &str, data: &[u8]) -> u64 {
+fn open_in_a_child(how: &str, name: &str, data: &[u8]) -> u64 {
     let file = std::env::temp_dir().join(format!("majordomo-memory-{}", std::process::id()));
     std::fs::write(&file, data).unwrap();
     let path = file.to_string_lossy();
-    let grown = grown_in_a_child(name, &["open", &path]);
+    let grown = grown_in_a_child(name, &[how, &path]);
     std::fs::remove_file(&file).unwrap();
     grown
 }
@@ -122,7 +153,7 @@ fn grown_in_a_child(name: &str, arguments: &[&str]) -> u64 {
 }
 
 /// In the child: decodes the image in the ways that take most memory.
-fn open_here(file: &str) {
+fn open_here(file: &str, open: fn(&Bytes)) {
     // Page in the code first: it counts as resident memory.
     open(&png(8, 8, screen));
     let data = Bytes::from(std::fs::read(file).unwrap());
@@ -132,16 +163,26 @@ fn open_here(file: &str) {
 }
 
 fn open(data: &Bytes) {
-    for limits in [
-        types(&["image/jpeg"]),
-        ImageLimits {
-            max_px: Some(1500),
-            ..types(&["image/png"])
-        },
-    ] {
-        let terms = Terms::of(&limits, 1);
-        let _ = fit_image(data, "", &terms, &Bounds::default(), &Stop::new());
+    fit_to(data, &types(&["image/jpeg"]));
+    fit_to(data, &at_most(1500, types(&["image/png"])));
+}
+
+fn open_in_every_way(data: &Bytes) {
+    fit_to(data, &types(&["image/png"]));
+    fit_to(data, &at_most(512, types(&["image/jpeg", "image/png"])));
+    fit_to(data, &max_bytes(1_000));
+}
+
+fn at_most(max_px: u32, limits: ImageLimits) -> ImageLimits {
+    ImageLimits {
+        max_px: Some(max_px),
+        ..limits
     }
+}
+
+fn fit_to(data: &Bytes, limits: &ImageLimits) {
+    let terms = Terms::of(limits, 1);
+    let _ = fit_image(data, "", &terms, &Bounds::default(), &Stop::new());
 }
 
 /// The shared limit.

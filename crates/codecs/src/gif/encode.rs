@@ -5,94 +5,135 @@ use std::io::Write;
 
 use gif::{Encoder, Frame};
 
-use crate::Stop;
-use crate::picture::{Layout, Picture};
+use crate::picture::{Layout, Picture, pixel_count};
+use crate::{CodecError, Job};
 
 /// Entries of a colour table.
 const MAX_COLORS: usize = 256;
 /// Speed of the colour quantizer, from 1 (best) to 30 (fastest).
 const SPEED: i32 = 10;
 /// Pixels sampled for the palette.
-const SAMPLE: usize = 1 << 20;
+const SAMPLE: usize = 1 << 18;
 /// Slots of the cache from colour to palette index.
 const CACHE_SLOTS: usize = 1 << 16;
 
 type Color = [u8; 3];
 
-pub(crate) fn encode(picture: &Picture, stop: &Stop, out: &mut impl Write) -> Option<()> {
-    let width = u16::try_from(picture.width).ok()?;
-    let height = u16::try_from(picture.height).ok()?;
-    let picture = picture.to_interleaved();
-    let has_transparency = pixels(&picture).any(|color| color.is_none());
+pub(crate) fn encode(picture: &Picture, job: &Job, out: &mut impl Write) -> Result<(), CodecError> {
+    let failed = |_| CodecError::Failed;
+    let width = u16::try_from(picture.width).map_err(|_| CodecError::Failed)?;
+    let height = u16::try_from(picture.height).map_err(|_| CodecError::Failed)?;
+    let has_transparency = picture.layout == Layout::Rgba
+        && (picture.data.as_chunks::<4>().0.iter()).any(|pixel| pixel[3] == 0);
     // One entry is reserved for transparency.
     let capacity = MAX_COLORS - usize::from(has_transparency);
-    let colors = match exact_palette(&picture, capacity, stop) {
+    let colors = match exact_palette(picture, capacity, job)? {
         Some(colors) => colors,
-        None => quantized_palette(&picture, capacity)?,
+        None => quantized_palette(picture, capacity, job)?,
     };
     let mut palette = Palette::new(colors);
-    let mut indices = Vec::with_capacity(usize::from(width) * usize::from(height));
-    for (at, color) in pixels(&picture).enumerate() {
-        if at.is_multiple_of(1024) {
-            stop.check().ok()?;
-        }
-        indices.push(match color {
-            Some(color) => palette.nearest(color),
-            None => palette.colors.len() as u8,
-        });
-    }
     let transparent = has_transparency.then_some(palette.colors.len() as u8);
+    let pixels = pixel_count(picture.width, picture.height);
+    let mut indices = job.memory.with_room(pixels)?;
+    for_each_row(picture, job, |row| {
+        for color in row {
+            indices.append(&[match color {
+                Some(color) => palette.nearest(*color),
+                None => transparent.unwrap_or(0),
+            }])?;
+        }
+        Ok(())
+    })?;
     let mut colors = palette.colors.concat();
     colors.extend(transparent.iter().flat_map(|_| [0; 3]));
+    // The compressed frame grows to at most one and a half times the indices.
+    let _compressed = job.memory.reserve(pixels * 3 / 2)?;
+    let indices = indices.into_vec();
+    let _indices = job.memory.reserve(indices.len())?;
     let frame = Frame::from_palette_pixels(width, height, indices, colors, transparent);
-    let mut encoder = Encoder::new(out, width, height, &[]).ok()?;
-    encoder.write_frame(&frame).ok()?;
-    encoder.into_inner().ok()?;
-    Some(())
+    let mut encoder = Encoder::new(out, width, height, &[]).map_err(failed)?;
+    encoder.write_frame(&frame).map_err(failed)?;
+    encoder.into_inner().map_err(|_| CodecError::Failed)?;
+    Ok(())
 }
 
-/// The colour of each pixel; `None` if it is transparent.
-fn pixels(picture: &Picture) -> impl Iterator<Item = Option<Color>> {
-    let layout = picture.layout;
-    let pixels = picture
-        .data
-        .chunks_exact(layout.bytes_per_pixel().unwrap_or(1));
-    pixels.map(move |pixel| match (layout, pixel) {
-        (Layout::Rgba, [.., 0]) => None,
-        (_, &[r, g, b, ..]) => Some([r, g, b]),
-        _ => Some([pixel[0]; 3]),
-    })
+/// Calls `take` with the colours of each row; `None` is a transparent pixel.
+fn for_each_row(
+    picture: &Picture,
+    job: &Job,
+    mut take: impl FnMut(&[Option<Color>]) -> Result<(), CodecError>,
+) -> Result<(), CodecError> {
+    let width = picture.width as usize;
+    let mut rgb = job.memory.zeroed(width * 3)?;
+    let mut row_colors = job.memory.zeroed::<Option<Color>>(width)?;
+    for row in 0..picture.height {
+        job.check()?;
+        if picture.layout == Layout::Rgba {
+            let start = row as usize * width;
+            let pixels = &picture.data.as_chunks::<4>().0[start..start + width];
+            for (color, &[r, g, b, a]) in row_colors.iter_mut().zip(pixels) {
+                *color = (a > 0).then_some([r, g, b]);
+            }
+        } else {
+            picture.rgb_row(row, &mut rgb);
+            for (color, pixel) in row_colors.iter_mut().zip(rgb.as_chunks().0) {
+                *color = Some(*pixel);
+            }
+        }
+        take(&row_colors)?;
+    }
+    Ok(())
 }
 
 /// All colours of the picture, if they fit the palette.
-fn exact_palette(picture: &Picture, capacity: usize, stop: &Stop) -> Option<Vec<Color>> {
+fn exact_palette(
+    picture: &Picture,
+    capacity: usize,
+    job: &Job,
+) -> Result<Option<Vec<Color>>, CodecError> {
     let (mut colors, mut last) = (BTreeSet::new(), None);
-    for (at, color) in pixels(picture).enumerate() {
-        if at.is_multiple_of(1024) {
-            stop.check().ok()?;
+    for_each_row(picture, job, |row| {
+        for color in row {
+            if *color != last && colors.len() <= capacity {
+                colors.extend(*color);
+                last = *color;
+            }
         }
-        if color != last {
-            colors.extend(color);
-            last = color;
-        }
-        if colors.len() > capacity {
-            return None;
-        }
-    }
-    Some(colors.into_iter().collect())
+        Ok(())
+    })?;
+    Ok((colors.len() <= capacity).then(|| colors.into_iter().collect()))
 }
 
 /// A palette quantized from pixels sampled across the picture.
-fn quantized_palette(picture: &Picture, capacity: usize) -> Option<Vec<Color>> {
-    let seen = || pixels(picture).flatten();
-    let sample = seen().step_by(seen().count().div_ceil(SAMPLE).max(1));
-    let mut sample: Vec<u8> = sample.flat_map(|[r, g, b]| [r, g, b, 255]).collect();
+fn quantized_palette(
+    picture: &Picture,
+    capacity: usize,
+    job: &Job,
+) -> Result<Vec<Color>, CodecError> {
+    let step = pixel_count(picture.width, picture.height)
+        .div_ceil(SAMPLE)
+        .max(1);
+    let mut sample = job.memory.with_room::<u8>(SAMPLE * 4)?;
+    let mut at = 0;
+    for_each_row(picture, job, |row| {
+        while let Some(color) = row.get(at) {
+            if let Some([r, g, b]) = color {
+                sample.append(&[*r, *g, *b, 255])?;
+            }
+            at += step;
+        }
+        at -= row.len();
+        Ok(())
+    })?;
     let height = sample.len() / 4 / MAX_COLORS;
     sample.truncate(height * MAX_COLORS * 4);
-    let (width, height) = (MAX_COLORS as u16, u16::try_from(height).ok()?);
-    let palette = Frame::from_rgba_speed(width, height, &mut sample, SPEED).palette?;
+    let (width, height) = (MAX_COLORS as u16, height as u16);
+    // The quantizer's copy of the sample.
+    let _copy = job.memory.reserve(SAMPLE * 4)?;
+    let palette = Frame::from_rgba_speed(width, height, &mut sample, SPEED).palette;
+    let palette = palette.ok_or(CodecError::Failed)?;
     let colors = palette.as_chunks().0;
-    Some(colors[..colors.len().min(capacity)].to_vec())
+    Ok(colors[..colors.len().min(capacity)].to_vec())
 }
 
 /// A palette with a cache of lookups.
@@ -146,10 +187,21 @@ fn nearest([r, g, b]: &[[u8; MAX_COLORS]; 3], color: Color) -> u8 {
 mod tests {
     use super::*;
 
+    /// The colour of each pixel; `None` if it is transparent.
+    fn pixels(picture: &Picture) -> Vec<Option<Color>> {
+        let mut all = Vec::new();
+        for_each_row(picture, &Job::unlimited(), |row| {
+            all.extend_from_slice(row);
+            Ok(())
+        })
+        .unwrap();
+        all
+    }
+
     /// Encodes a picture and decodes it again.
     fn read_back(picture: &Picture) -> Vec<u8> {
         let mut file = Vec::new();
-        encode(picture, &Stop::new(), &mut file).unwrap();
+        encode(picture, &Job::unlimited(), &mut file).unwrap();
         let mut options = gif::DecodeOptions::new();
         options.set_color_output(gif::ColorOutput::RGBA);
         let mut decoder = options.read_info(&file[..]).unwrap();
@@ -170,7 +222,7 @@ mod tests {
             width,
             height,
             layout,
-            data: data.collect(),
+            data: data.collect::<Vec<u8>>().into(),
         }
     }
 
@@ -207,10 +259,10 @@ mod tests {
 
     #[test]
     fn a_stopped_encoder_writes_nothing() {
-        let stop = Stop::new();
-        stop.stop();
+        let job = Job::unlimited();
+        job.stop.stop();
         let mut file = Vec::new();
-        assert!(encode(&picture(700, Layout::Rgb), &stop, &mut file).is_none());
+        assert!(encode(&picture(700, Layout::Rgb), &job, &mut file).is_err());
         assert!(file.is_empty());
     }
 }

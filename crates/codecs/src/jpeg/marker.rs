@@ -2,7 +2,7 @@
 
 pub(super) const TEM: u8 = 0x01;
 pub(super) const SOF0: u8 = 0xC0;
-pub(super) const SOF1: u8 = 0xC1;
+pub(super) const SOF2: u8 = 0xC2;
 pub(super) const DHT: u8 = 0xC4;
 pub(super) const RST0: u8 = 0xD0;
 pub(super) const RST7: u8 = 0xD7;

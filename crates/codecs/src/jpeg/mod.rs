@@ -5,6 +5,6 @@ mod encode;
 mod marker;
 mod zigzag;
 
-pub(crate) use decode::decode;
+pub(crate) use decode::{decode, decoded_size};
 pub(crate) use encode::encode;
 pub use encode::estimate_jpeg_size;

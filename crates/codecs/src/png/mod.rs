@@ -2,6 +2,7 @@
 
 mod decode;
 mod encode;
+mod palette;
 
 pub(crate) use decode::decode;
 pub(crate) use encode::encode;

@@ -3,8 +3,11 @@
 //! Weights have 16 bits, which processors multiply fastest.
 
 use std::f64::consts::PI;
+use std::ops::Range;
 
 use super::LOBES;
+use crate::memory::Buffer;
+use crate::{CodecError, Job};
 
 /// Values summed together.
 const LANES: usize = 64;
@@ -14,91 +17,143 @@ const SPAN: usize = 1024;
 /// for negative weights.
 const MAX_BITS: u32 = 22;
 
-/// The weights of each target row.
+/// One dimension of a reduction.
+#[derive(Clone, Copy)]
+pub(crate) struct Axis {
+    /// Source rows.
+    pub(crate) from: u32,
+    /// The length of the source in its rows, of which the last may be partial.
+    pub(crate) length: f64,
+    /// Target rows.
+    pub(crate) to: u32,
+}
+
+impl Axis {
+    /// Source rows per target row.
+    pub(crate) fn ratio(self) -> f64 {
+        self.length / f64::from(self.to)
+    }
+
+    /// More weights than any target row has.
+    pub(crate) fn max_taps(self) -> usize {
+        (self.ratio() * LOBES * 2.0).ceil() as usize + 2
+    }
+
+    /// The source rows of a target row: the first, and one past the last.
+    pub(crate) fn source(self, row: usize) -> (usize, usize) {
+        if self.from == self.to {
+            return (row, row + 1);
+        }
+        let middle = self.middle(row);
+        let reach = self.ratio() * LOBES;
+        let first = (middle - reach).floor().max(0.0) as usize;
+        let end = ((middle + reach).ceil() as usize).min(self.from as usize);
+        (first, end)
+    }
+
+    fn middle(self, row: usize) -> f64 {
+        (row as f64 + 0.5) * self.ratio()
+    }
+}
+
+/// The weights of a range of target rows.
 pub(crate) struct LanczosKernel {
+    axis: Axis,
     /// Fraction bits of a weight.
     bits: u32,
-    weights: Vec<i16>,
-    /// By target row: the first source row, and the index of the first weight.
-    rows: Vec<(usize, usize)>,
+    weights: Buffer<i16>,
+    /// The first target row.
+    start: usize,
+    /// By target row: the index of its first weight; and the end.
+    offsets: Buffer<u32>,
 }
 
 impl LanczosKernel {
-    pub(crate) fn new(from: u32, to: u32) -> Self {
-        let step = f64::from(from) / f64::from(to);
-        let reach = step * LOBES;
+    pub(crate) fn new(axis: Axis, rows: Range<usize>, job: &Job) -> Result<Self, CodecError> {
         let mut kernel = Self {
+            axis,
             // More rows mean smaller weights.
-            bits: (14 + (from / to).max(1).ilog2()).min(MAX_BITS),
-            weights: Vec::new(),
-            rows: Vec::new(),
+            bits: (14 + (axis.ratio() as u32).max(1).ilog2()).min(MAX_BITS),
+            weights: job.memory.with_room(rows.len() * axis.max_taps())?,
+            start: rows.start,
+            offsets: job.memory.with_room(rows.len() + 1)?,
         };
-        let mut exact = Vec::new();
-        for row in 0..to {
-            let middle = (f64::from(row) + 0.5) * step;
-            let first = (middle - reach).floor().max(0.0) as u32;
-            let end = ((middle + reach).ceil() as u32).min(from);
+        let mut exact = Vec::with_capacity(axis.max_taps());
+        kernel.offsets.append(&[0])?;
+        for row in rows {
+            if row.is_multiple_of(1024) {
+                job.check()?;
+            }
+            let (first, end) = axis.source(row);
+            let middle = axis.middle(row);
             exact.clear();
-            exact.extend((first..end).map(|row| lanczos((f64::from(row) + 0.5 - middle) / step)));
-            kernel.rows.push((first as usize, kernel.weights.len()));
-            kernel.push(&exact);
+            let from_middle = |at: usize| (at as f64 + 0.5 - middle) / axis.ratio();
+            exact.extend((first..end).map(|at| lanczos(from_middle(at))));
+            kernel.push(&exact)?;
         }
-        kernel.rows.push((from as usize, kernel.weights.len()));
-        kernel
+        Ok(kernel)
     }
 
     /// Rounds weights so that they sum to one; the largest absorbs the error.
-    fn push(&mut self, exact: &[f64]) {
+    fn push(&mut self, exact: &[f64]) -> Result<(), CodecError> {
         let sum: f64 = exact.iter().sum();
         let start = self.weights.len();
         let one = f64::from(1 << self.bits);
-        let parts = exact.iter().map(|weight| weight / sum * one);
-        self.weights.extend(parts.map(|part| part.round() as i16));
+        for weight in exact {
+            self.weights
+                .append(&[(weight / sum * one).round() as i16])?;
+        }
         let rounded = &mut self.weights[start..];
         let together: i32 = rounded.iter().map(|weight| i32::from(*weight)).sum();
         if let Some(largest) = rounded.iter_mut().max() {
             *largest += ((1 << self.bits) - together) as i16;
         }
+        self.offsets.append(&[self.weights.len() as u32])
     }
 
     /// The first source row of a target row, and the weights from there on.
     pub(crate) fn taps(&self, row: usize) -> (usize, &[i16]) {
-        let ((first, start), (_, end)) = (self.rows[row], self.rows[row + 1]);
-        (first, &self.weights[start..end])
+        let at = row - self.start;
+        let (start, end) = (self.offsets[at] as usize, self.offsets[at + 1] as usize);
+        (self.axis.source(row).0, &self.weights[start..end])
     }
 
-    /// The largest number of weights of any row.
-    pub(crate) fn max_taps(&self) -> usize {
-        let pairs = self.rows.iter().zip(self.rows.iter().skip(1));
-        let longest = pairs.map(|((_, start), (_, end))| end - start).max();
-        longest.unwrap_or(0)
+    /// Whether the weights of a target row are here.
+    pub(crate) fn has(&self, row: usize) -> bool {
+        (self.start..self.start + self.offsets.len() - 1).contains(&row)
     }
 
-    /// Computes the rows from `top` on, each of `length` bytes, until `out` is full.
-    /// `source` starts with row `base`.
+    /// Computes the rows from `top` on, until `out` is full. `source` starts with row
+    /// `base`.
     #[inline(always)]
-    pub(crate) fn apply(
-        &self,
-        source: &[u8],
-        base: usize,
-        length: usize,
-        top: usize,
-        out: &mut [u8],
-    ) {
+    pub(crate) fn apply(&self, source: Rows<&[u8]>, base: usize, top: usize, out: Rows<&mut [u8]>) {
+        let length = source.columns.len();
+        // A span of all rows before the next, so that contributing rows stay in the cache.
         for left in (0..length).step_by(SPAN) {
-            let right = (left + SPAN).min(length);
-            for (row, out) in out.chunks_exact_mut(length).enumerate() {
+            let span = left..(left + SPAN).min(length);
+            for (row, out_row) in out.data.chunks_exact_mut(out.stride).enumerate() {
                 let (first, weights) = self.taps(top + row);
-                let rows = source[(first - base) * length..].chunks_exact(length);
-                let rows = rows.map(|row| &row[left..right]);
+                let rows = &source.data[(first - base) * source.stride..];
+                let rows = rows.chunks_exact(source.stride);
+                let rows = rows.map(|row| &row[source.columns.clone()][span.clone()]);
                 weighted_row(
                     rows.zip(weights.iter().copied()),
-                    &mut out[left..right],
+                    &mut out_row[out.columns.clone()][span.clone()],
                     self.bits,
                 );
             }
         }
     }
+}
+
+/// Some columns of rows.
+#[derive(Clone)]
+pub(crate) struct Rows<D> {
+    pub(crate) data: D,
+    /// Bytes per row.
+    pub(crate) stride: usize,
+    /// The bytes of each row that are meant.
+    pub(crate) columns: Range<usize>,
 }
 
 /// The Lanczos window function.

@@ -3,134 +3,225 @@
 //! Rows are scaled vertically as they arrive. A strip of the result is transposed, scaled
 //! in the same way, and transposed back, all while it is in the cache.
 
+use std::ops::Range;
+
 use fearless_simd::{Level, dispatch};
 
-use super::kernel::LanczosKernel;
+use super::kernel::{Axis, LanczosKernel, Rows};
+use super::shrink::BlockMeans;
 use super::transpose::{COLUMNS, to_columns, to_rows};
-use super::{Channels, WINDOW, resized};
+use super::{Channels, SEGMENT};
+use crate::memory::Buffer;
+use crate::{CodecError, Job};
 
 /// Source pixels of a strip scaled horizontally at once, without the reach of the filter.
-const SPAN: u32 = 512;
+const SPAN: f64 = 512.0;
 /// Target rows per batch, if the source has rows for them.
-const GROUP: u32 = 8;
-/// The largest ratio in each dimension; larger ones go to the fallback, whose memory does
-/// not grow with the ratio.
-const MAX_RATIO: u32 = 64;
+const GROUP: usize = 8;
 
-/// Scales rows down while they are decoded.
+/// Scales rows down while they are decoded, or some columns of them.
 pub(crate) struct Reducer {
     level: Level,
     /// Bytes per pixel.
     pixel: usize,
-    from: (u32, u32),
-    to: (u32, u32),
+    across: Axis,
+    down: Axis,
+    /// The target columns.
+    columns: Range<usize>,
+    /// The bytes of a source row that contribute to them.
+    source: Range<usize>,
     horizontal: Option<LanczosKernel>,
+    /// The weights of the current strip.
     vertical: Option<LanczosKernel>,
     /// Target rows scaled vertically.
     finished: usize,
     /// Vertically scaled rows of the current strip.
-    strip_buffer: Vec<u8>,
+    strip_buffer: Buffer,
     /// The transposed strip, before and after horizontal scaling.
-    columns: [Vec<u8>; 2],
+    columns_buffers: [Buffer; 2],
 }
 
 impl Reducer {
-    /// `None` if the channels or the sizes are left to the fallback.
+    /// A reducer of whole rows; `None` if the channels or the sizes need another way.
     pub(crate) fn new(
         level: Level,
         channels: Channels,
         from: (u32, u32),
         to: (u32, u32),
-    ) -> Option<Self> {
-        let is_moderate = |from: u32, to: u32| to > 0 && to <= from && from / MAX_RATIO <= to;
-        // A strip of longer rows would take too much memory.
-        let is_short = from.0 as usize * channels.bytes() <= WINDOW / COLUMNS;
-        let is_simple = channels != Channels::WithAlpha && from != to && is_short;
-        if !is_simple || !is_moderate(from.0, to.0) || !is_moderate(from.1, to.1) {
-            return None;
+        job: &Job,
+    ) -> Result<Option<Self>, CodecError> {
+        let shrinks = to.0 > 0 && to.1 > 0 && to.0 <= from.0 && to.1 <= from.1 && from != to;
+        let is_short = from.0 as usize * channels.bytes() <= SEGMENT;
+        let is_simple = channels != Channels::WithAlpha && shrinks && is_short;
+        if !is_simple || BlockMeans::new(from, to).is_some() {
+            return Ok(None);
         }
-        let fewer = |from: u32, to: u32| (to < from).then(|| LanczosKernel::new(from, to));
-        Some(Self {
+        let lengths = (f64::from(from.0), f64::from(from.1));
+        let columns = 0..to.0 as usize;
+        Self::of_columns(level, channels.bytes(), (from, lengths), to, columns, job).map(Some)
+    }
+
+    /// A reducer to some columns of the target.
+    pub(super) fn of_columns(
+        level: Level,
+        pixel: usize,
+        (from, lengths): ((u32, u32), (f64, f64)),
+        to: (u32, u32),
+        columns: Range<usize>,
+        job: &Job,
+    ) -> Result<Self, CodecError> {
+        let axis = |from, length, to| Axis { from, length, to };
+        let across = axis(from.0, lengths.0, to.0);
+        let down = axis(from.1, lengths.1, to.1);
+        let (first, _) = across.source(columns.start);
+        let (_, end) = across.source(columns.end - 1);
+        let source = first * pixel..end * pixel;
+        let horizontal = match across.from == across.to {
+            true => None,
+            false => Some(LanczosKernel::new(across, columns.clone(), job)?),
+        };
+        let strip_rows = COLUMNS.min(to.1 as usize) * usize::from(horizontal.is_some());
+        let span = span(across);
+        let seen = (span as f64 * across.ratio()).ceil() as usize + across.max_taps();
+        let lanes = pixel * COLUMNS * usize::from(horizontal.is_some());
+        Ok(Self {
             level,
-            pixel: channels.bytes(),
-            from,
-            to,
-            horizontal: fewer(from.0, to.0),
-            vertical: fewer(from.1, to.1),
+            pixel,
+            across,
+            down,
+            columns,
+            strip_buffer: job.memory.zeroed(strip_rows * source.len())?,
+            columns_buffers: [
+                job.memory.zeroed(seen * lanes)?,
+                job.memory.zeroed(span * lanes)?,
+            ],
+            source,
+            horizontal,
+            vertical: None,
             finished: 0,
-            strip_buffer: Vec::new(),
-            columns: Default::default(),
         })
+    }
+
+    /// The bytes of a source row that contribute.
+    pub(super) fn source_columns(&self) -> Range<usize> {
+        self.source.clone()
     }
 
     /// How many source rows to feed at a time: enough to finish at least one target row.
     pub(crate) fn batch_rows(&self) -> usize {
-        let reach = self.vertical.as_ref().map_or(1, LanczosKernel::max_taps);
-        reach + (GROUP * self.from.1.div_ceil(self.to.1)) as usize
+        self.down.max_taps() + GROUP * self.down.ratio().ceil() as usize
     }
 
     /// Whether all target rows are finished.
     pub(crate) fn is_done(&self) -> bool {
-        self.finished == self.to.1 as usize
+        self.finished == self.down.to as usize
     }
 
-    /// Processes source rows, the first of which has number `first`; `out` is the whole
-    /// target. Returns the first row that must be fed again, with all that follow.
-    pub(crate) fn feed(&mut self, rows: &[u8], first: usize, out: &mut [u8]) -> usize {
-        let (from_row, to_row) = (self.row_bytes(self.from), self.row_bytes(self.to));
-        let end = first + rows.len() / from_row;
+    /// Processes whole source rows, the first of which has number `first`; `out` is the
+    /// whole target. Returns the first row that must be fed again, with all that follow.
+    pub(crate) fn feed(
+        &mut self,
+        rows: &[u8],
+        first: usize,
+        out: &mut [u8],
+        job: &Job,
+    ) -> Result<usize, CodecError> {
+        let rows = Rows {
+            data: rows,
+            stride: self.across.from as usize * self.pixel,
+            columns: self.source.clone(),
+        };
+        self.feed_rows(rows, first, out, job)
+    }
+
+    /// [`feed`](Self::feed), with only the bytes of `source_columns`.
+    pub(super) fn feed_segment(
+        &mut self,
+        rows: &[u8],
+        first: usize,
+        out: &mut [u8],
+        job: &Job,
+    ) -> Result<usize, CodecError> {
+        let rows = Rows {
+            data: rows,
+            stride: self.source.len(),
+            columns: 0..self.source.len(),
+        };
+        self.feed_rows(rows, first, out, job)
+    }
+
+    fn feed_rows(
+        &mut self,
+        rows: Rows<&[u8]>,
+        first: usize,
+        out: &mut [u8],
+        job: &Job,
+    ) -> Result<usize, CodecError> {
+        let to_row = self.across.to as usize * self.pixel;
+        let seen = self.source.len();
+        let end = first + rows.data.len() / rows.stride.max(1);
         while !self.is_done() {
             let start = self.finished / COLUMNS * COLUMNS;
-            let stop = (start + COLUMNS).min(self.to.1 as usize);
-            let ready = (self.finished..stop).take_while(|row| self.source_rows(*row).1 <= end);
+            let stop = (start + COLUMNS).min(self.down.to as usize);
+            let ready = (self.finished..stop).take_while(|row| self.down.source(*row).1 <= end);
             let ready = self.finished + ready.count();
             if ready == self.finished {
                 break;
             }
+            if self.down.from != self.down.to
+                && !self
+                    .vertical
+                    .as_ref()
+                    .is_some_and(|kernel| kernel.has(start))
+            {
+                self.vertical = None;
+                self.vertical = Some(LanczosKernel::new(self.down, start..stop, job)?);
+            }
             if self.horizontal.is_none() {
-                self.scale_vertically(
-                    rows,
-                    first,
-                    &mut out[self.finished * to_row..ready * to_row],
-                );
+                let left = self.columns.start * self.pixel;
+                let out = Rows {
+                    data: &mut out[self.finished * to_row..ready * to_row],
+                    stride: to_row,
+                    columns: left..self.columns.end * self.pixel,
+                };
+                self.scale_vertically(&rows, first, out);
             } else {
-                let mut strip_buffer = std::mem::take(&mut self.strip_buffer);
-                let strip = resized(&mut strip_buffer, (stop - start) * from_row);
-                let place = (self.finished - start) * from_row..(ready - start) * from_row;
-                self.scale_vertically(rows, first, &mut strip[place]);
+                let mut strip = std::mem::replace(&mut self.strip_buffer, Vec::new().into());
+                let place = (self.finished - start) * seen..(ready - start) * seen;
+                let part = Rows {
+                    data: &mut strip[place],
+                    stride: seen,
+                    columns: 0..seen,
+                };
+                self.scale_vertically(&rows, first, part);
                 if ready == stop {
+                    let strip = &strip[..(stop - start) * seen];
                     self.scale_horizontally(strip, &mut out[start * to_row..stop * to_row]);
                 }
-                self.strip_buffer = strip_buffer;
+                self.strip_buffer = strip;
             }
             self.finished = ready;
         }
         if self.is_done() {
-            return self.from.1 as usize;
+            return Ok(self.down.from as usize);
         }
-        self.source_rows(self.finished).0
-    }
-
-    fn row_bytes(&self, (width, _): (u32, u32)) -> usize {
-        width as usize * self.pixel
-    }
-
-    /// The source rows of a target row: the first, and one past the last.
-    fn source_rows(&self, row: usize) -> (usize, usize) {
-        self.vertical.as_ref().map_or((row, row + 1), |kernel| {
-            let (first, weights) = kernel.taps(row);
-            (first, first + weights.len())
-        })
+        Ok(self.down.source(self.finished).0)
     }
 
     /// Computes the next rows at the width of the source.
-    fn scale_vertically(&self, rows: &[u8], first: usize, out: &mut [u8]) {
-        let length = self.row_bytes(self.from);
+    fn scale_vertically(&self, rows: &Rows<&[u8]>, first: usize, out: Rows<&mut [u8]>) {
+        let rows = rows.clone();
         match &self.vertical {
             Some(vertical) => {
-                dispatch!(self.level, _ => vertical.apply(rows, first, length, self.finished, out));
+                dispatch!(self.level, _ => vertical.apply(rows, first, self.finished, out));
             }
-            None => out.copy_from_slice(&rows[(self.finished - first) * length..][..out.len()]),
+            None => {
+                let lines =
+                    rows.data[(self.finished - first) * rows.stride..].chunks_exact(rows.stride);
+                for (line, out_line) in lines.zip(out.data.chunks_exact_mut(out.stride)) {
+                    out_line[out.columns.clone()].copy_from_slice(&line[rows.columns.clone()]);
+                }
+            }
         }
     }
 
@@ -139,22 +230,30 @@ impl Reducer {
         let Some(horizontal) = &self.horizontal else {
             return;
         };
-        let (from_row, to_row) = (self.row_bytes(self.from), self.row_bytes(self.to));
-        let (pixel, width) = (self.pixel, self.to.0 as usize);
-        let span = (SPAN / self.from.0.div_ceil(self.to.0)).max(1) as usize;
-        let [before, after] = &mut self.columns;
-        for left in (0..width).step_by(span) {
-            let count = span.min(width - left);
-            let (first, _) = horizontal.taps(left);
-            let (last, weights) = horizontal.taps(left + count - 1);
-            let end = last + weights.len();
-            let before = resized(before, (end - first) * pixel * COLUMNS);
-            let after = resized(after, count * pixel * COLUMNS);
+        let (pixel, seen) = (self.pixel, self.source.len());
+        let to_row = self.across.to as usize * pixel;
+        let [before, after] = &mut self.columns_buffers;
+        let span = span(self.across);
+        for left in self.columns.clone().step_by(span) {
+            let count = span.min(self.columns.end - left);
+            let (first, _) = self.across.source(left);
+            let (_, end) = self.across.source(left + count - 1);
+            let lanes = pixel * COLUMNS;
+            let before = &mut before[..(end - first) * lanes];
+            let after = &mut after[..count * lanes];
+            let skipped = first * pixel - self.source.start;
             dispatch!(self.level, simd => {
-                to_columns(simd, rows, from_row, first * pixel, before);
-                horizontal.apply(before, first, pixel * COLUMNS, left, after);
+                to_columns(simd, rows, seen, skipped, before);
+                let columns = Rows { data: &*before, stride: lanes, columns: 0..lanes };
+                let scaled = Rows { data: &mut *after, stride: lanes, columns: 0..lanes };
+                horizontal.apply(columns, first, left, scaled);
                 to_rows(simd, after, out, to_row, left * pixel);
             });
         }
     }
+}
+
+/// Target columns scaled horizontally at once.
+fn span(across: Axis) -> usize {
+    ((SPAN / across.ratio().ceil()) as usize).max(1)
 }

@@ -1,25 +1,27 @@
 //! WebP decoding: still images, and the first frame of an animation on its canvas.
 //!
-//! Lossy opaque images, the most common, are decoded to planes by [`vp8`]. Everything else, and
-//! every damaged file, goes to [`fallback`].
+//! Lossy images decode to planes by [`vp8`], their alpha by [`alpha`]; lossless ones by
+//! [`vp8l`]. A damaged lossy file goes to [`fallback`].
 
 use majordomo_image_header::{
-    Format, Header, measure,
-    webp::{first_frame as first_webp_frame, lossy_frame as lossy_webp_frame},
+    Compression, Format, Header, measure,
+    webp::{chunks, first_frame as first_webp_frame, lossy_frame as lossy_webp_frame},
 };
 
-use super::{fallback, vp8};
+use super::{alpha, fallback, vp8, vp8l};
 use crate::canvas::place_on_canvas;
 use crate::picture::Picture;
-use crate::{CodecError, Stop};
+use crate::{CodecError, Job};
 
 pub(super) const DAMAGED: CodecError = CodecError::Damaged(Format::Webp);
 
-pub(crate) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, CodecError> {
+pub(crate) fn decode(data: &[u8], header: &Header, job: &Job) -> Result<Picture, CodecError> {
     let canvas = (header.width, header.height);
     if !header.is_animated() {
-        return decode_still(data, header, stop);
+        return decode_still(data, header, job);
     }
+    // The frame is copied, at most the whole file.
+    let copy = job.memory.reserve(data.len())?;
     let (x, y, frame) = first_webp_frame(data).ok_or(DAMAGED)?;
     let inner = measure(&frame).map_err(|_| DAMAGED)?;
     let inside = u64::from(x) + u64::from(inner.width) <= u64::from(canvas.0)
@@ -27,17 +29,28 @@ pub(crate) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Pictur
     if !inside {
         return Err(DAMAGED);
     }
-    let frame = decode_still(&frame, &inner, stop)?;
-    Ok(place_on_canvas(frame, (x, y), canvas))
+    let picture = decode_still(&frame, &inner, job)?;
+    drop((frame, copy));
+    place_on_canvas(picture, (x, y), canvas, job)
 }
 
-fn decode_still(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, CodecError> {
+fn decode_still(data: &[u8], header: &Header, job: &Job) -> Result<Picture, CodecError> {
     let size = (header.width, header.height);
-    if let Some(frame) = lossy_webp_frame(data, header)
-        && let Some(picture) = vp8::decode(frame, size, stop)
-    {
-        return Ok(picture);
+    if header.compression == Compression::WebpLossless {
+        let mut found = chunks(data.get(12..).unwrap_or_default());
+        let (_, body) = found.find(|(name, _)| name == b"VP8L").ok_or(DAMAGED)?;
+        return vp8l::decode(body, size, header.channels == 4, job);
     }
-    stop.check()?;
-    fallback::decode_still(data, size, stop)
+    if let Some(frame) = lossy_webp_frame(data, header) {
+        // Alpha first: its decoder takes more memory than its result.
+        let alpha = alpha::decode(data, size, job)?;
+        if let Some(picture) = vp8::decode(frame, size, job)? {
+            return match alpha {
+                Some(alpha) => alpha::join(&picture, &alpha, job),
+                None => Ok(picture),
+            };
+        }
+    }
+    job.check()?;
+    fallback::decode_still(data, size, job)
 }

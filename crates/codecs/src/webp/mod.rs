@@ -1,10 +1,11 @@
-//! WebP (RFC 9649). Lossy opaque images are decoded by [`vp8`], everything else by the
-//! `image-webp` crate.
+//! WebP (RFC 9649): lossy images ([`vp8`]), their alpha, and lossless ones ([`vp8l`]).
 
+mod alpha;
 mod decode;
 mod encode;
 mod fallback;
 mod vp8;
+mod vp8l;
 
 pub(crate) use decode::decode;
 pub(crate) use encode::encode;

@@ -1,3 +1,4 @@
 //! The public interface of the codecs.
 
+mod chroma;
 mod scale;

@@ -1,7 +1,12 @@
 //! Accuracy and errors of the scaler.
 
 use fearless_simd::Level;
-use majordomo_codecs::scale::{Channels, PixelView, ScaleError, Scaler};
+use majordomo_codecs::scale::{Channels, PixelView, Scaler};
+use majordomo_codecs::{CodecError, Job, Stop};
+
+fn job() -> Job {
+    Job::new(Stop::new(), u64::MAX)
+}
 
 fn gray(width: u32, height: u32, data: &[u8]) -> PixelView<'_> {
     PixelView {
@@ -19,7 +24,7 @@ fn strips_join_without_a_seam() {
     let data: Vec<u8> = (0..height).map(|y| (y / 12) as u8).collect();
     let mut out = vec![0; to as usize];
     Scaler::default()
-        .scale(gray(1, height, &data), (1, to), &mut out, &|| true)
+        .scale(gray(1, height, &data), (1, to), &mut out, &job())
         .unwrap();
     for (y, value) in out.iter().enumerate() {
         let exact = (y as f64 + 0.5) * 5.0 / 12.0;
@@ -30,16 +35,18 @@ fn strips_join_without_a_seam() {
 #[test]
 fn a_stop_and_bad_sizes_are_errors() {
     let data = [0; 100];
-    let mut scaler = Scaler::default();
+    let scaler = Scaler::default();
     let mut out = [0; 25];
     let square = gray(10, 10, &data);
-    let stopped = scaler.scale(square, (5, 5), &mut out, &|| false);
-    assert_eq!(stopped, Err(ScaleError::Stopped));
+    let stopped = job();
+    stopped.stop.stop();
+    let stopped = scaler.scale(square, (5, 5), &mut out, &stopped);
+    assert_eq!(stopped, Err(CodecError::Stopped));
     let short = gray(10, 11, &data);
-    let bad = scaler.scale(short, (5, 5), &mut out, &|| true);
-    assert_eq!(bad, Err(ScaleError::BadSize));
-    let no_room = scaler.scale(square, (5, 5), &mut out[1..], &|| true);
-    assert_eq!(no_room, Err(ScaleError::BadSize));
+    let bad = scaler.scale(short, (5, 5), &mut out, &job());
+    assert_eq!(bad, Err(CodecError::Failed));
+    let no_room = scaler.scale(square, (5, 5), &mut out[1..], &job());
+    assert_eq!(no_room, Err(CodecError::Failed));
 }
 
 #[test]
@@ -57,7 +64,7 @@ fn transparent_pixels_do_not_bleed_their_colour() {
     };
     let mut out = [0; 36];
     Scaler::default()
-        .scale(source, (3, 3), &mut out, &|| true)
+        .scale(source, (3, 3), &mut out, &job())
         .unwrap();
     let seen = out.as_chunks::<4>().0.iter().filter(|pixel| pixel[3] > 8);
     for pixel in seen {
@@ -77,7 +84,7 @@ fn three_channels_scale_like_each_channel_alone() {
     let packed: Vec<u8> = (0..planes[0].len())
         .flat_map(|at| [planes[0][at], planes[1][at], planes[2][at]])
         .collect();
-    let mut scaler = Scaler::default();
+    let scaler = Scaler::default();
     let mut together = vec![0; 41 * 390 * 3];
     let source = PixelView {
         width,
@@ -86,14 +93,12 @@ fn three_channels_scale_like_each_channel_alone() {
         data: &packed,
     };
     scaler
-        .scale(source, (41, 390), &mut together, &|| true)
+        .scale(source, (41, 390), &mut together, &job())
         .unwrap();
     for (c, plane) in planes.iter().enumerate() {
         let mut alone = vec![0; 41 * 390];
         let source = gray(width, height, plane);
-        scaler
-            .scale(source, (41, 390), &mut alone, &|| true)
-            .unwrap();
+        scaler.scale(source, (41, 390), &mut alone, &job()).unwrap();
         for (at, value) in alone.iter().enumerate() {
             assert!(
                 together[at * 3 + c].abs_diff(*value) <= 1,
@@ -180,7 +185,7 @@ fn every_pixel_matches_the_definition_of_the_filter() {
             };
             let mut out = vec![0; (to.0 * to.1) as usize * pixel];
             Scaler::default()
-                .scale(source, to, &mut out, &|| true)
+                .scale(source, to, &mut out, &job())
                 .unwrap();
             for (x, y) in [(0, 0), (to.0 - 1, to.1 - 1), (to.0 / 2, to.1 / 3)] {
                 for channel in 0..pixel {
@@ -205,7 +210,7 @@ fn a_constant_picture_stays_constant() {
             let data = vec![value; (from.0 * from.1) as usize];
             let mut out = vec![7; (to.0 * to.1) as usize];
             Scaler::default()
-                .scale(gray(from.0, from.1, &data), to, &mut out, &|| true)
+                .scale(gray(from.0, from.1, &data), to, &mut out, &job())
                 .unwrap();
             assert!(out.iter().all(|found| *found == value), "{value} {from:?}");
         }
@@ -240,7 +245,7 @@ fn every_simd_level_gives_the_same_pixels() {
             let at = |level| {
                 let mut out = vec![0; (to.0 * to.1) as usize * pixel];
                 Scaler::with_level(level)
-                    .scale(source, to, &mut out, &|| true)
+                    .scale(source, to, &mut out, &job())
                     .unwrap();
                 out
             };

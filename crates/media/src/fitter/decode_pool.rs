@@ -6,19 +6,16 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use majordomo_image_header::Header;
+use majordomo_codecs::Job;
 use majordomo_limits::{Bounds as Units, Charge, FairSemaphore, Flow, Permit};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use crate::bounds::working_set;
 use crate::decoded_cache::ContentHash;
 use crate::{Bounds, Problem, Stop};
 
 /// Bytes per memory permit.
 const PERMIT_BYTES: u64 = 1 << 20;
-/// Bytes held in addition to pixels: the strip being scaled, and the output.
-const SCRATCH: u64 = 5 << 20;
 /// DRR quantum of a tenant, in memory permits: a typical photo.
 const QUANTUM: u64 = 32;
 /// Hashing this much takes less time than a thread switch.
@@ -28,6 +25,7 @@ pub(super) struct DecodePool {
     workers: FairSemaphore,
     memory: FairSemaphore,
     permits: u64,
+    max_decoded: u64,
     max_time: Duration,
     max_wait: Duration,
 }
@@ -39,6 +37,7 @@ impl DecodePool {
             workers: FairSemaphore::new(Units::new(bounds.workers.max(1) as u64)),
             memory: FairSemaphore::new(Units::new(permits).quantum(QUANTUM)),
             permits,
+            max_decoded: bounds.max_decoded,
             max_time: bounds.max_time,
             max_wait: bounds.max_wait,
         }
@@ -56,19 +55,20 @@ impl DecodePool {
             .map_err(|_| Problem::DecoderFailed)
     }
 
-    /// Runs work on a blocking thread; stops it on timeout or cancellation.
-    pub(super) async fn run<T, F>(&self, header: &Header, work: F) -> Result<T, Problem>
+    /// Runs work that needs about so many bytes on a blocking thread; stops it on timeout or
+    /// cancellation.
+    pub(super) async fn run<T, F>(&self, needed: u64, work: F) -> Result<T, Problem>
     where
         T: Send + 'static,
-        F: FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
+        F: FnOnce(&Job) -> Result<T, Problem> + Send + 'static,
     {
-        let admitted = timeout(self.max_wait, self.admit(header))
+        let admitted = timeout(self.max_wait, self.admit(needed))
             .await
             .map_err(|_| Problem::Busy)??;
         let stop = StopOnDrop(Stop::new());
-        let flag = stop.0.clone();
+        let job = Job::new(stop.0.clone(), self.max_decoded);
         let thread = spawn_blocking(move || {
-            let result = work(&flag);
+            let result = work(&job);
             drop(admitted);
             result
         });
@@ -82,9 +82,8 @@ impl DecodePool {
     /// Acquires memory, then a thread, fairly among tenants. Pixels are also charged to the
     /// request's budget, if it has one. The thread comes last: no task waits while holding
     /// one.
-    async fn admit(&self, header: &Header) -> Result<(Permit, Charge, Permit), Problem> {
+    async fn admit(&self, needed: u64) -> Result<(Permit, Charge, Permit), Problem> {
         let flow = Flow::current();
-        let needed = working_set(header).saturating_add(SCRATCH);
         let permits = needed.div_ceil(PERMIT_BYTES).min(self.permits);
         let busy = |_| Problem::Busy;
         let memory = self.memory.acquire(flow, permits).await.map_err(busy)?;
@@ -112,24 +111,6 @@ mod tests {
     use tokio::task::{JoinSet, yield_now};
 
     use super::*;
-    use crate::{Format, Orientation};
-    use majordomo_image_header::Compression;
-
-    /// An image that needs almost no memory.
-    fn header() -> Header {
-        Header {
-            format: Format::Png,
-            width: 1,
-            height: 1,
-            frames: 1,
-            bit_depth: 8,
-            channels: 3,
-            orientation: Orientation::default(),
-            clean_end: true,
-            compression: Compression::Png,
-        }
-    }
-
     #[tokio::test]
     async fn many_images_of_one_tenant_delay_another_tenant_by_one_turn() {
         let bounds = Bounds {
@@ -146,13 +127,13 @@ mod tests {
             let (pool, done) = (Arc::clone(&pool), done.clone());
             // The first one holds the only thread until the others wait.
             let gate = gate.take();
-            let work = move |_: &Stop| {
+            let work = move |_: &Job| {
                 gate.iter().for_each(|gate| gate.recv().unwrap());
                 done.send(tenant).unwrap();
                 Ok(())
             };
             let permit = bytes.try_acquire(Flow::named(tenant), 0).unwrap();
-            let running = async move { pool.run(&header(), work).await };
+            let running = async move { pool.run(1, work).await };
             jobs.spawn(Budget::of(&permit).scope(running));
         }
         while pool.workers.waiting() < 9 {

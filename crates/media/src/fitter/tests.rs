@@ -7,6 +7,7 @@ use majordomo_codecs::{Encoding, Layout, encode};
 use majordomo_llm::{Part, Request};
 
 use super::*;
+use crate::Stop;
 
 /// A PNG of this size, unique by seed.
 fn image(side: u32, seed: u8) -> bytes::Bytes {
@@ -14,12 +15,20 @@ fn image(side: u32, seed: u8) -> bytes::Bytes {
         width: side,
         height: side,
         layout: Layout::Gray,
-        data: (0..side * side).map(|at| (at as u8) ^ seed).collect(),
+        data: (0..side * side)
+            .map(|at| (at as u8) ^ seed)
+            .collect::<Vec<u8>>()
+            .into(),
     };
-    encode(&picture, Encoding::Png, None, &Stop::new())
-        .unwrap()
-        .unwrap()
-        .into()
+    encode(
+        &picture,
+        Encoding::Png,
+        None,
+        &Job::new(Stop::new(), u64::MAX),
+    )
+    .unwrap()
+    .unwrap()
+    .into()
 }
 
 fn request(images: impl IntoIterator<Item = bytes::Bytes>) -> Request {
@@ -87,7 +96,7 @@ async fn caches_are_bounded_in_bytes() {
     assert!(fitter.0.fitted_cache.weight() > 0);
 }
 
-fn panics(_: &[u8], _: &Header, _: SizeHint, _: &Stop) -> std::result::Result<Picture, CodecError> {
+fn panics(_: &[u8], _: &Header, _: SizeHint, _: &Job) -> std::result::Result<Picture, CodecError> {
     std::panic::panic_any("an injected fault")
 }
 
@@ -113,10 +122,10 @@ fn never_ends(
     _: &[u8],
     _: &Header,
     _: SizeHint,
-    stop: &Stop,
+    job: &Job,
 ) -> std::result::Result<Picture, CodecError> {
     RUNNING.fetch_add(1, Ordering::SeqCst);
-    while !stop.is_stopped() {
+    while !job.stop.is_stopped() {
         std::thread::yield_now();
     }
     RUNNING.fetch_sub(1, Ordering::SeqCst);
@@ -154,7 +163,7 @@ fn ignores_the_flag(
     _: &[u8],
     _: &Header,
     _: SizeHint,
-    _: &Stop,
+    _: &Job,
 ) -> std::result::Result<Picture, CodecError> {
     while STUCK.load(Ordering::SeqCst) > 0 {
         std::thread::yield_now();
@@ -191,11 +200,11 @@ async fn images_beyond_the_memory_limit_wait() {
         data: &[u8],
         header: &Header,
         size: SizeHint,
-        stop: &Stop,
+        job: &Job,
     ) -> std::result::Result<Picture, CodecError> {
         let now = OPEN.fetch_add(1, Ordering::SeqCst) + 1;
         MOST.fetch_max(now, Ordering::SeqCst);
-        let picture = decode(data, header, size, stop);
+        let picture = decode(data, header, size, job);
         OPEN.fetch_sub(1, Ordering::SeqCst);
         picture
     }
@@ -203,7 +212,7 @@ async fn images_beyond_the_memory_limit_wait() {
     // number of workers.
     let bounds = Bounds {
         workers: 8,
-        max_decoding: 18 << 20,
+        max_decoding: 44 << 20,
         ..Bounds::default()
     };
     let fitter = Fitter::with_decoder(bounds, counts);

@@ -114,7 +114,7 @@ fn a_type_that_is_not_accepted_becomes_jpeg_of_quality_85() {
 }
 
 #[test]
-fn the_byte_ladder_goes_down_in_quality_before_it_halves_the_size() {
+fn the_byte_ladder_goes_down_in_quality_before_it_shrinks_the_size() {
     let data = jpeg(640, 480, noise);
     let at = |budget: u64| {
         let fitted = fit(&data, &max_bytes(budget)).unwrap();
@@ -124,22 +124,23 @@ fn the_byte_ladder_goes_down_in_quality_before_it_halves_the_size() {
     };
     let mut budget = data.len() as u64 - 1;
     let mut steps = Vec::new();
-    while steps.last() != Some(&(30, 320)) {
+    for _ in 0..4 {
         let (quality, width, size) = at(budget);
         steps.push((quality, width));
         budget = size - 1;
     }
-    let wanted = [
-        (85, 640),
-        (65, 640),
-        (45, 640),
-        (30, 640),
-        (85, 320),
-        (65, 320),
-        (45, 320),
-        (30, 320),
-    ];
-    assert_eq!(steps, wanted);
+    assert_eq!(steps, [(85, 640), (65, 640), (45, 640), (30, 640)]);
+    // From here on, the limit decides the size, and little of it is left unused.
+    let mut last = 640;
+    for share in [95, 70, 40, 15, 3] {
+        let limit = budget * share / 100;
+        let (quality, width, size) = at(limit);
+        assert_eq!(quality, 30);
+        assert!(width < last, "{width} at {limit}");
+        assert!(size * 100 >= limit * 70, "{size} of {limit}");
+        last = width;
+    }
+    assert!(at(1_000).1 < last);
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn an_image_that_cannot_fit_is_an_error_naming_the_image_the_limit_and_the_attem
     let error = fit_request(&request, &max_bytes(500)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     let text = error.to_string();
-    for part in ["image 2", "500 B", "128×128 jpeg of quality 30"] {
+    for part in ["image 2", "500 B", "1×1 jpeg of quality 30"] {
         assert!(text.contains(part), "{text}");
     }
 }
@@ -281,4 +282,23 @@ fn every_change_is_recorded_in_readable_form() {
     let detail = &changes[0].detail;
     assert!(detail.starts_with("image 1: 400×300 jpeg "), "{detail}");
     assert!(detail.contains(" → 100×75 jpeg "), "{detail}");
+}
+
+#[test]
+fn the_result_does_not_depend_on_what_was_fitted_before() {
+    let image = jpeg(1000, 700, smooth);
+    let request = request(std::slice::from_ref(&image));
+    let fitted = |fitter: &Fitter, side: u32| {
+        let (fitted, _) = block_on(fitter.fit(&request, Some(&px(side)))).unwrap();
+        only_image(&fitted).data.clone()
+    };
+    let used = Fitter::default();
+    for side in [900, 400, 120] {
+        fitted(&used, side);
+    }
+    for side in [900, 450, 400, 240, 120, 60] {
+        let fresh = fitted(&Fitter::default(), side);
+        assert!(fitted(&used, side) == fresh, "{side}");
+        assert!(fit(&image, &px(side)).unwrap().data == fresh, "{side}");
+    }
 }

@@ -10,3 +10,4 @@ mod mediagen;
 mod ocr;
 mod orientation;
 mod properties;
+mod stopping;

@@ -9,7 +9,9 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
-use crate::mediagen::{fit, px};
+use majordomo_llm::ImageLimits;
+
+use crate::mediagen::{fit, px, types};
 
 fn output(command: &mut Command) -> Option<String> {
     let output = command
@@ -64,4 +66,38 @@ fn ocr_reads_at_least_95_percent_of_the_words_that_it_reads_after_pillows_lanczo
         assert!(read * 100 >= reference * 95, "{read} of {reference}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// At a byte limit, resolution is worth more than quality (ADR 0044).
+#[test]
+fn ocr_reads_45_percent_of_the_words_within_a_byte_limit() {
+    let Ok(folder) = std::env::var("MAJORDOMO_OCR_PAGES") else {
+        println!("skipped: MAJORDOMO_OCR_PAGES is not set; ./test sets it");
+        return;
+    };
+    let folder = Path::new(&folder);
+    for (max_px, max_bytes) in [(1568, 100_000), (768, 50_000)] {
+        let limits = ImageLimits {
+            max_px: Some(max_px),
+            max_bytes: Some(max_bytes),
+            ..types(&["image/jpeg", "image/png"])
+        };
+        let (mut read, mut written) = (0, 0);
+        for page in ["article", "code", "table"] {
+            let name = folder.join(format!("{max_px}-{page}.png"));
+            let words = std::fs::read_to_string(name.with_extension("txt")).unwrap();
+            let fitted = fit(&std::fs::read(&name).unwrap().into(), &limits).unwrap();
+            let made = fitted.conversion.unwrap();
+            let out = folder.join("fitted");
+            std::fs::write(&out, &fitted.data).unwrap();
+            let found = words_read(&out, &words);
+            let all = words.split_whitespace().count();
+            println!("{max_px} px, {max_bytes} bytes, {page}: {made}: {found} of {all} words");
+            (read, written) = (read + found, written + all);
+        }
+        assert!(
+            read * 100 >= written * 45,
+            "{read} of {written} words at {max_px} px"
+        );
+    }
 }

@@ -16,6 +16,7 @@ const ALLOWED: [(&str, &str, &str); 13] = [
     ("gateway", "truncation", "\"MAJORDOMO_CUTS\""),
     ("majordomo", "simulation", "name"),
     ("media", "ocr", "\"MAJORDOMO_OCR_PYTHON\""),
+    ("media", "ocr", "\"MAJORDOMO_OCR_PAGES\""),
     ("providers", "wire", "\"UPDATE_SNAPSHOTS\""),
     ("testkit", "environment_variables", "\"CARGO_MANIFEST_DIR\""),
     ("testkit", "public_surface", "UPDATE"),

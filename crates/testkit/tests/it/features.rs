@@ -5,7 +5,6 @@ use std::process::Command;
 /// What `cargo tree` must not list without default features: codecs, schema validation
 /// and time zones.
 const UNWANTED: &[&str] = &[
-    "fast_image_resize",
     "gif",
     "image-webp",
     "jiff",

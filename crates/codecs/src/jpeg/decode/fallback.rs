@@ -1,23 +1,40 @@
-//! Progressive, CMYK and other unusual files, by `zune-jpeg`.
+//! CMYK, RGB and unusual sampling factors, by `zune-jpeg`.
 
-use majordomo_image_header::{Format, Header};
+use majordomo_image_header::jpeg::segments;
+use majordomo_image_header::{Compression, Format, Header};
 use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
+use super::DAMAGED;
+use crate::color::{cmyk_to_srgb, color_profile};
 use crate::jpeg::marker::{EOI, SOS};
-use crate::picture::{Layout, Picture};
+use crate::picture::{Layout, Picture, pixel_count, ycbcr_to_rgb};
 use crate::stop::StoppableReader;
-use crate::{CodecError, Stop};
+use crate::{CodecError, Job};
 
 /// More than any encoder writes; each scan costs a pass over the whole picture.
 const MAX_SCANS: usize = 64;
+/// Bytes per pixel of width and channel: two rows of MCUs of 32-bit samples, upsampled.
+const MCU_ROW_BYTES: usize = 256;
 
-pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, CodecError> {
-    const DAMAGED: CodecError = CodecError::Damaged(Format::Jpeg);
+pub(super) fn decode(data: &[u8], header: &Header, job: &Job) -> Result<Picture, CodecError> {
     if !has_end(data) {
         return Err(DAMAGED);
     }
+    // The crate loses rows of sequential files with several scans.
+    if header.compression == Compression::JpegSequential && !is_one_scan(data) {
+        return Err(CodecError::UnsupportedKind(Format::Jpeg));
+    }
+    let channels = usize::from(header.channels);
+    let pixels = pixel_count(header.width, header.height);
+    let coefficients = match header.compression {
+        Compression::JpegProgressive => 2 * channels,
+        _ => 0,
+    };
+    // Coefficients, and rows of MCUs of every component.
+    let rows = header.width as usize * channels * MCU_ROW_BYTES;
+    let reservation = job.memory.reserve(pixels * coefficients + rows)?;
     let layout = if header.channels == 1 {
         Layout::Gray
     } else {
@@ -33,20 +50,77 @@ pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Pictur
         .set_strict_mode(true)
         .jpeg_set_max_scans(MAX_SCANS)
         .jpeg_set_out_colorspace(space);
-    let mut decoder = JpegDecoder::new_with_options(StoppableReader::new(data, stop), options);
+    let reader = StoppableReader::new(data, &job.stop);
+    let mut decoder = JpegDecoder::new_with_options(reader, options);
     decoder.decode_headers().map_err(|_| DAMAGED)?;
     let info = decoder.info().ok_or(DAMAGED)?;
     let size = (u32::from(info.width), u32::from(info.height));
     if size != (header.width, header.height) {
         return Err(DAMAGED);
     }
-    let pixels = decoder.decode().map_err(|_| DAMAGED)?;
+    let profile = match header.channels {
+        4 => color_profile(data, Format::Jpeg),
+        _ => None,
+    };
+    let mut pixels = if let Some(profile) = profile {
+        let space = decoder.input_colorspace().ok_or(DAMAGED)?;
+        decoder.set_options(options.jpeg_set_out_colorspace(space));
+        let mut inks = job.memory.zeroed(pixels * 4)?;
+        decoder.decode_into(&mut inks).map_err(|_| DAMAGED)?;
+        drop(reservation);
+        to_cmyk(&mut inks, space);
+        if cmyk_to_srgb(&mut inks, &profile, job)?.is_none() {
+            to_plain_rgb(&mut inks);
+        }
+        inks
+    } else {
+        let bytes = pixels * if layout == Layout::Gray { 1 } else { 3 };
+        let mut samples = job.memory.zeroed(bytes)?;
+        decoder.decode_into(&mut samples).map_err(|_| DAMAGED)?;
+        drop(reservation);
+        samples
+    };
+    let bytes = layout.bytes_per_pixel().unwrap_or(3);
+    pixels.truncate(pixel_count(header.width, header.height) * bytes);
     Ok(Picture {
         width: header.width,
         height: header.height,
         layout,
         data: pixels,
     })
+}
+
+/// Amounts of ink. Files store them inverted, or as inverted YCbCr and black (YCCK).
+fn to_cmyk(pixels: &mut [u8], space: ColorSpace) {
+    for pixel in pixels.as_chunks_mut::<4>().0 {
+        let [a, b, c, black] = *pixel;
+        let [cyan, magenta, yellow] = match space {
+            ColorSpace::YCCK => ycbcr_to_rgb(a, b, c),
+            _ => [255 - a, 255 - b, 255 - c],
+        };
+        *pixel = [cyan, magenta, yellow, 255 - black];
+    }
+}
+
+/// Without a usable profile: each ink absorbs its complement.
+fn to_plain_rgb(pixels: &mut [u8]) {
+    for at in 0..pixels.len() / 4 {
+        let black = u32::from(255 - pixels[at * 4 + 3]);
+        for channel in 0..3 {
+            let light = u32::from(255 - pixels[at * 4 + channel]);
+            pixels[at * 3 + channel] = ((light * black + 127) / 255) as u8;
+        }
+    }
+}
+
+/// Whether the first scan has all components of the frame.
+fn is_one_scan(data: &[u8]) -> bool {
+    let scan = segments(data).find(|(marker, _)| *marker == SOS);
+    let frame = segments(data).find(|(marker, _)| matches!(marker, 0xC0 | 0xC1));
+    match (frame, scan) {
+        (Some((_, frame)), Some((_, scan))) => frame.get(5) == scan.first(),
+        _ => false,
+    }
 }
 
 /// Whether there is an EOI marker. The decoder pads truncated files; they are refused here.

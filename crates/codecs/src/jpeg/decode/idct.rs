@@ -139,6 +139,7 @@ fn aan_1d(v: &mut [[f32; 8]; 8]) {
     }
 }
 
+#[inline(always)]
 fn idct8(block: &[f32; 64], out: &mut [u8], stride: usize) {
     let mut rows = [[0.0; 8]; 8];
     for (row, values) in rows.iter_mut().zip(block.as_chunks::<8>().0) {
@@ -167,6 +168,7 @@ const C4: [[f32; 4]; 4] = [
     [0.382_683_4, -0.923_879_5, 0.923_879_5, -0.382_683_4],
 ];
 
+#[inline(always)]
 fn idct4(block: &[f32; 64], out: &mut [u8], stride: usize) {
     // Columns first.
     let mut half = [[0.0_f32; 4]; 4];
@@ -191,6 +193,7 @@ fn idct4(block: &[f32; 64], out: &mut [u8], stride: usize) {
     }
 }
 
+#[inline(always)]
 fn idct2(block: &[f32; 64], out: &mut [u8], stride: usize) {
     const C: f32 = std::f32::consts::FRAC_1_SQRT_2;
     let (a, b, c, d) = (block[0], block[1] * C, block[8] * C, block[9] * C * C);

@@ -1,33 +1,86 @@
 //! JPEG decoding.
 //!
-//! Sequential files with one interleaved scan, by far the most common, decode to planes at
-//! 1/1, 1/2, 1/4 or 1/8 of their size, the smallest that suffices. Everything else goes to
-//! [`fallback`].
+//! Gray and YCbCr files with Huffman coding, by far the most common, decode to planes at 1/1,
+//! 1/2, 1/4 or 1/8 of their size, the smallest that suffices: in one pass if the only scan
+//! has all components ([`sequential`]), otherwise through coefficients ([`coefficients`]).
+//! Everything else goes to [`fallback`].
 
 mod bit_reader;
+mod coefficients;
 mod fallback;
 mod huffman;
 mod idct;
 mod markers;
+mod planes;
+mod scan;
 mod sequential;
 #[cfg(test)]
 mod tests;
 
-use majordomo_image_header::{Compression, Header};
+use majordomo_image_header::{Format, Header};
 
 use crate::picture::Picture;
-use crate::{CodecError, Stop};
+use crate::{CodecError, Job};
+use bit_reader::BitReader;
+use idct::DctScale;
+use markers::Segments;
+
+const DAMAGED: CodecError = CodecError::Damaged(Format::Jpeg);
 
 pub(crate) fn decode(
     data: &[u8],
     header: &Header,
     wanted: (u32, u32),
-    stop: &Stop,
+    job: &Job,
 ) -> Result<Picture, CodecError> {
-    if header.compression == Compression::JpegSequential
-        && let Some(file) = markers::parse(data)
-    {
-        return sequential::decode(&file, wanted, stop);
+    let size = (header.width, header.height);
+    let Some((mut segments, frame, scan)) = Segments::open(data) else {
+        return fallback::decode(data, header, job);
+    };
+    if (frame.width, frame.height) != size {
+        return Err(DAMAGED);
     }
-    fallback::decode(data, header, stop)
+    let scale = DctScale::for_size(size, wanted);
+    if !frame.progressive && scan.components.len() == frame.components.len() {
+        return sequential::decode(&segments, &frame, &scan, scale, job);
+    }
+    coefficients::decode(&mut segments, &frame, scan, scale, job)
+}
+
+/// The size at which a JPEG of this size is decoded.
+pub(crate) fn decoded_size(size: (u32, u32), wanted: (u32, u32)) -> (u32, u32) {
+    let scale = DctScale::for_size(size, wanted);
+    (scale.of(size.0), scale.of(size.1))
+}
+
+/// Counts the MCUs between restart markers.
+struct RestartCounter {
+    interval: u32,
+    left: u32,
+}
+
+impl RestartCounter {
+    fn new(interval: u32) -> Self {
+        Self {
+            interval,
+            left: interval,
+        }
+    }
+
+    /// Called before every MCU; skips a restart marker where one is due.
+    #[inline(always)]
+    fn is_due(&mut self, bits: &mut BitReader<'_>) -> Result<bool, CodecError> {
+        if self.interval == 0 {
+            return Ok(false);
+        }
+        let due = self.left == 0;
+        if due {
+            if !bits.restart() {
+                return Err(DAMAGED);
+            }
+            self.left = self.interval;
+        }
+        self.left -= 1;
+        Ok(due)
+    }
 }

@@ -21,6 +21,11 @@ fn jpeg(width: u16, height: u16, sampling: SamplingFactor, color: ColorType) -> 
     out
 }
 
+fn interleaved(picture: Picture) -> Picture {
+    let converted = picture.to_interleaved(&Job::unlimited()).unwrap();
+    converted.unwrap_or(picture)
+}
+
 /// The mean of each square of `scale` by `scale` pixels.
 fn averaged(picture: &Picture, scale: usize) -> Vec<u8> {
     let channels = picture.layout.bytes_per_pixel().unwrap();
@@ -55,14 +60,13 @@ fn every_sampling_and_dct_scale_matches_another_decoder() {
         for (width, height) in [(96, 64), (97, 63), (16, 16), (1, 1)] {
             let data = jpeg(width, height, sampling, color);
             let header = measure(&data).unwrap();
-            let image = markers::parse(&data).unwrap();
-            let other = fallback::decode(&data, &header, &Stop::new()).unwrap();
+            let other = fallback::decode(&data, &header, &Job::unlimited()).unwrap();
             for scale in [1, 2, 4, 8] {
                 let size = (u32::from(width), u32::from(height));
                 let wanted = (size.0.div_ceil(scale), size.1.div_ceil(scale));
-                let ours = sequential::decode(&image, wanted, &Stop::new()).unwrap();
+                let ours = decode(&data, &header, wanted, &Job::unlimited()).unwrap();
                 assert_eq!((ours.width, ours.height), wanted);
-                let ours = ours.to_interleaved();
+                let ours = interleaved(ours);
                 let theirs = averaged(&other, scale as usize);
                 assert_eq!(ours.data.len(), theirs.len());
                 let pairs = ours.data.iter().zip(&theirs);
@@ -84,6 +88,69 @@ fn every_sampling_and_dct_scale_matches_another_decoder() {
 fn a_truncated_scan_is_refused() {
     let data = jpeg(64, 64, SamplingFactor::R_4_2_0, ColorType::Rgb);
     let cut = &data[..data.len() - 40];
-    let image = markers::parse(cut).unwrap();
-    assert!(sequential::decode(&image, (64, 64), &Stop::new()).is_err());
+    let header = measure(cut).unwrap();
+    assert!(decode(cut, &header, (64, 64), &Job::unlimited()).is_err());
+}
+
+/// The file with each component in a scan of its own, as `jpegtran -scans` writes it: its
+/// blocks are the same, only their order differs.
+fn non_interleaved(sampling: SamplingFactor, progressive: bool) -> Vec<u8> {
+    let mut pixels = Vec::new();
+    for at in 0..61 * 45_u32 {
+        let (x, y) = (at % 61, at / 61);
+        pixels.extend([(x * 4) as u8, (y * 5) as u8, (255 - x * 2) as u8]);
+    }
+    let mut out = Vec::new();
+    let mut encoder = Encoder::new(&mut out, 90);
+    encoder.set_sampling_factor(sampling);
+    encoder.set_progressive(progressive);
+    // With optimized tables, this encoder writes one scan for each component.
+    encoder.set_optimized_huffman_tables(true);
+    encoder.encode(&pixels, 61, 45, ColorType::Rgb).unwrap();
+    out
+}
+
+#[test]
+fn components_in_scans_of_their_own_give_the_same_picture() {
+    for sampling in [
+        SamplingFactor::R_4_4_4,
+        SamplingFactor::R_4_2_2,
+        SamplingFactor::R_4_4_0,
+        SamplingFactor::R_4_2_0,
+    ] {
+        let job = Job::unlimited();
+        let open = |data: &[u8]| decode(data, &measure(data).unwrap(), (61, 45), &job).unwrap();
+        let separate = non_interleaved(sampling, false);
+        let (_, frame, scan) = Segments::open(&separate).unwrap();
+        assert!(scan.components.len() < frame.components.len());
+        let progressive = open(&non_interleaved(sampling, true));
+        let separate = interleaved(open(&separate));
+        assert!(
+            interleaved(progressive).data[..] == separate.data[..],
+            "{sampling:?}"
+        );
+        // The colours are those of the source.
+        for (x, y) in [(3, 3), (57, 3), (30, 40)] {
+            let at = (y * 61 + x) * 3;
+            let wanted = [x * 4, y * 5, 255 - x * 2];
+            for (found, wanted) in separate.data[at..at + 3].iter().zip(wanted) {
+                assert!(found.abs_diff(wanted as u8) < 16, "{sampling:?} {x},{y}");
+            }
+        }
+    }
+}
+
+#[test]
+fn unusual_files_with_several_scans_are_refused() {
+    let mut data = non_interleaved(SamplingFactor::R_4_2_0, false);
+    // Chroma finer than luma, which is left to the fallback.
+    let frame = data.windows(2).position(|w| w == [0xFF, 0xC0]).unwrap();
+    data[frame + 11] = 0x11;
+    data[frame + 14] = 0x22;
+    let header = measure(&data).unwrap();
+    let refused = decode(&data, &header, (61, 45), &Job::unlimited());
+    assert_eq!(
+        refused.unwrap_err(),
+        CodecError::UnsupportedKind(Format::Jpeg)
+    );
 }

@@ -1,6 +1,8 @@
 //! A row of 4:2:0 MCUs: 16 rows of luma and 8 of chroma, padded to whole MCUs.
 
+use crate::memory::Buffer;
 use crate::picture::{Layout, Picture, Plane};
+use crate::{CodecError, Job};
 
 /// Luma rows of a row of MCUs.
 pub(crate) const ROWS: usize = 16;
@@ -11,26 +13,28 @@ pub(crate) struct McuRows {
     height: usize,
     /// Bytes per luma row; chroma rows have half as many.
     pub(crate) stride: usize,
-    pub(crate) luma: Vec<u8>,
-    pub(crate) cb: Vec<u8>,
-    pub(crate) cr: Vec<u8>,
+    pub(crate) luma: Buffer,
+    pub(crate) cb: Buffer,
+    pub(crate) cr: Buffer,
     /// Two deinterleaved rows of the picture.
-    channels: [Vec<u8>; 6],
+    channels: [Buffer; 6],
 }
 
 impl McuRows {
-    pub(crate) fn new(width: u32, height: u32) -> Self {
+    pub(crate) fn new(width: u32, height: u32, job: &Job) -> Result<Self, CodecError> {
         let (width, height) = (width as usize, height as usize);
         let stride = width.next_multiple_of(16);
-        Self {
+        let zeroed = |length| job.memory.zeroed(length);
+        let row = || zeroed(stride);
+        Ok(Self {
             width,
             height,
             stride,
-            luma: vec![0; stride * ROWS],
-            cb: vec![0; stride / 2 * ROWS / 2],
-            cr: vec![0; stride / 2 * ROWS / 2],
-            channels: std::array::from_fn(|_| vec![0; stride]),
-        }
+            luma: zeroed(stride * ROWS)?,
+            cb: zeroed(stride / 2 * ROWS / 2)?,
+            cr: zeroed(stride / 2 * ROWS / 2)?,
+            channels: [row()?, row()?, row()?, row()?, row()?, row()?],
+        })
     }
 
     /// Loads the rows from `top` on; below the picture, its last row is repeated.
@@ -38,8 +42,9 @@ impl McuRows {
     pub(crate) fn fill(&mut self, picture: &Picture, top: usize) {
         match picture.layout {
             Layout::Gray => self.fill_luma(&picture.data, top),
-            Layout::Rgb => self.fill_interleaved::<3>(&picture.data, top),
-            Layout::Rgbx | Layout::Rgba => self.fill_interleaved::<4>(&picture.data, top),
+            Layout::Rgb => self.fill_interleaved::<3, false>(&picture.data, top),
+            Layout::Rgbx => self.fill_interleaved::<4, false>(&picture.data, top),
+            Layout::Rgba => self.fill_interleaved::<4, true>(&picture.data, top),
             Layout::YCbCr(_) => {
                 if let Some([y, cb, cr]) = picture.planes() {
                     self.fill_luma(y.data, top);
@@ -72,7 +77,7 @@ impl McuRows {
     }
 
     #[inline(always)]
-    fn fill_interleaved<const N: usize>(&mut self, data: &[u8], top: usize) {
+    fn fill_interleaved<const N: usize, const ALPHA: bool>(&mut self, data: &[u8], top: usize) {
         let (width, stride) = (self.width, self.stride);
         let mut rows = self.rows(data, N, top);
         let mut luma = self.luma.chunks_exact_mut(stride);
@@ -85,7 +90,12 @@ impl McuRows {
                 [&mut *r1, &mut *g1, &mut *b1],
             ] {
                 if let (Some(row), Some(luma)) = (rows.next(), luma.next()) {
-                    deinterleave::<N>(row, &mut r[..width], &mut g[..width], &mut b[..width]);
+                    deinterleave::<N, ALPHA>(
+                        row,
+                        &mut r[..width],
+                        &mut g[..width],
+                        &mut b[..width],
+                    );
                     for channel in [&mut *r, &mut *g, &mut *b] {
                         replicate_edge(channel, width);
                     }
@@ -106,13 +116,29 @@ fn replicate_edge(row: &mut [u8], width: usize) {
     }
 }
 
-/// Splits interleaved pixels into channels.
+/// Splits interleaved pixels into channels; transparency is flattened onto white.
 #[inline(always)]
-fn deinterleave<const N: usize>(row: &[u8], r: &mut [u8], g: &mut [u8], b: &mut [u8]) {
+fn deinterleave<const N: usize, const ALPHA: bool>(
+    row: &[u8],
+    r: &mut [u8],
+    g: &mut [u8],
+    b: &mut [u8],
+) {
     let pixels = row.as_chunks::<N>().0;
     for (((pixel, r), g), b) in pixels.iter().zip(r).zip(g).zip(b) {
-        (*r, *g, *b) = (pixel[0], pixel[1], pixel[2]);
+        let alpha = if ALPHA { pixel[N - 1] } else { 255 };
+        let flat = |value: u8| match ALPHA {
+            true => on_white(value, alpha),
+            false => value,
+        };
+        (*r, *g, *b) = (flat(pixel[0]), flat(pixel[1]), flat(pixel[2]));
     }
+}
+
+#[inline(always)]
+fn on_white(value: u8, alpha: u8) -> u8 {
+    let mixed = u32::from(value) * u32::from(alpha) + 255 * (255 - u32::from(alpha));
+    ((mixed + 127) / 255) as u8
 }
 
 #[inline(always)]

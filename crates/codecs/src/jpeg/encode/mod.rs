@@ -11,9 +11,11 @@ use std::io::Write;
 
 use fearless_simd::dispatch;
 
+use crate::budgeted_writer::BudgetedWriter;
 use crate::jpeg::marker::EOI;
 use crate::picture::{ChromaSize, Layout, Picture};
 use crate::simd_level::level;
+use crate::{CodecError, Job};
 use fdct::{Factors, fdct};
 use huffman::{BitWriter, HuffmanCodes};
 use mcu_rows::{McuRows, ROWS};
@@ -26,15 +28,24 @@ const SAMPLE_INTERVAL: u32 = 6;
 const HEADER_BYTES: u64 = 620;
 
 /// Encodes a baseline JPEG with 4:2:0 chroma subsampling.
-pub(crate) fn encode(picture: &Picture, quality: u8, out: &mut impl Write) -> Option<()> {
-    let width = u16::try_from(picture.width).ok().filter(|w| *w > 0)?;
-    let height = u16::try_from(picture.height).ok().filter(|h| *h > 0)?;
+pub(crate) fn encode(
+    picture: &Picture,
+    quality: u8,
+    job: &Job,
+    out: &mut impl Write,
+) -> Result<(), CodecError> {
+    let failed = |_| CodecError::Failed;
+    let side = |length: u32| u16::try_from(length).map_err(|_| CodecError::Failed);
+    let (width, height) = (side(picture.width)?, side(picture.height)?);
+    if width == 0 || height == 0 {
+        return Err(CodecError::Failed);
+    }
     let quantization = markers::quantization_tables(quality);
     let gray = picture.layout == Layout::Gray;
     out.write_all(&markers::file_header(width, height, gray, &quantization))
-        .ok()?;
+        .map_err(failed)?;
     let mut writer = JpegWriter {
-        mcu_rows: McuRows::new(picture.width, picture.height),
+        mcu_rows: McuRows::new(picture.width, picture.height, job)?,
         factors: quantization.map(|quantization| Factors::new(&quantization)),
         codes: [
             HuffmanCodes::new(&huffman::DC_LUMA, &huffman::AC_LUMA),
@@ -46,12 +57,12 @@ pub(crate) fn encode(picture: &Picture, quality: u8, out: &mut impl Write) -> Op
     let level = level();
     for top in (0..usize::from(height)).step_by(ROWS) {
         dispatch!(level, _ => writer.write_mcu_row(picture, top));
-        out.write_all(&writer.bits.bytes).ok()?;
+        out.write_all(&writer.bits.bytes).map_err(failed)?;
         writer.bits.bytes.clear();
     }
     writer.bits.finish();
     writer.bits.bytes.extend([0xFF, EOI]);
-    out.write_all(&writer.bits.bytes).ok()
+    out.write_all(&writer.bits.bytes).map_err(failed)
 }
 
 /// The state of an encoder between rows of MCUs.
@@ -131,45 +142,54 @@ fn pixels(plane: &[u8], stride: usize, x: usize, y: usize) -> [[u8; 8]; 8] {
 ///
 /// Rows of MCUs are coded independently, so encoding a sixth of them predicts the size
 /// within a few percent, at a sixth of the cost.
-pub fn estimate_jpeg_size(picture: &Picture, quality: u8) -> Option<u64> {
+pub fn estimate_jpeg_size(picture: &Picture, quality: u8, job: &Job) -> Result<u64, CodecError> {
     let blocks = picture.height.div_ceil(MCU_ROWS);
     let sampled = blocks.div_ceil(SAMPLE_INTERVAL);
-    let mut out = Vec::new();
-    encode(&sampled_rows(picture, sampled)?, quality, &mut out)?;
-    let body = (out.len() as u64).saturating_sub(HEADER_BYTES);
-    Some(body * u64::from(blocks) / u64::from(sampled) + HEADER_BYTES)
+    let mut out = BudgetedWriter::new(None, job)?;
+    encode(
+        &sampled_rows(picture, sampled, job)?,
+        quality,
+        job,
+        &mut out,
+    )?;
+    let body = (out.out.len() as u64).saturating_sub(HEADER_BYTES);
+    Ok(body * u64::from(blocks) / u64::from(sampled) + HEADER_BYTES)
 }
 
 /// One row of MCUs, from the middle of each group.
-fn sampled_rows(picture: &Picture, sampled: u32) -> Option<Picture> {
+fn sampled_rows(picture: &Picture, sampled: u32, job: &Job) -> Result<Picture, CodecError> {
     let height = sampled * MCU_ROWS;
     let source = |row: u32| {
         let block = row / MCU_ROWS * SAMPLE_INTERVAL + SAMPLE_INTERVAL / 2;
         (block * MCU_ROWS + row % MCU_ROWS).min(picture.height - 1)
     };
-    let mut data = Vec::new();
     let mut layout = picture.layout;
-    if let Some([y, cb, cr]) = picture.planes() {
+    let data = if let Some([y, cb, cr]) = picture.planes() {
+        let width = y.width as usize + cb.width as usize;
+        let mut data = job.memory.with_room(width * height as usize)?;
         for row in 0..height {
-            data.extend_from_slice(y.row_aligned_with(source(row), &y));
+            data.append(y.row_aligned_with(source(row), &y))?;
         }
         for plane in [cb, cr] {
             for row in (0..height).step_by(2) {
-                data.extend_from_slice(plane.row_aligned_with(source(row), &y));
+                data.append(plane.row_aligned_with(source(row), &y))?;
             }
         }
         layout = Layout::YCbCr(ChromaSize {
             width: cb.width,
             height: height / 2,
         });
+        data
     } else {
-        let length = picture.width as usize * picture.layout.bytes_per_pixel()?;
+        let length = picture.width as usize * picture.layout.bytes_per_pixel().unwrap_or(1);
+        let mut data = job.memory.with_room(length * height as usize)?;
         for row in 0..height {
             let start = source(row) as usize * length;
-            data.extend_from_slice(picture.data.get(start..start + length)?);
+            data.append(&picture.data[start..start + length])?;
         }
-    }
-    Some(Picture {
+        data
+    };
+    Ok(Picture {
         width: picture.width,
         height,
         layout,

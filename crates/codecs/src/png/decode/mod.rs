@@ -10,17 +10,17 @@ mod unfilter;
 use majordomo_image_header::Header;
 
 use crate::picture::Picture;
-use crate::{CodecError, SizeHint, Stop};
+use crate::{CodecError, Job, SizeHint};
 
 pub(crate) fn decode(
     data: &[u8],
     header: &Header,
     hint: SizeHint,
-    stop: &Stop,
+    job: &Job,
 ) -> Result<Picture, CodecError> {
-    if let Some(picture) = streaming::decode(data, header, hint, stop) {
+    if let Some(picture) = streaming::decode(data, header, hint, job)? {
         return Ok(picture);
     }
-    stop.check()?;
-    fallback::decode(data, header, stop)
+    job.check()?;
+    fallback::decode(data, header, job)
 }

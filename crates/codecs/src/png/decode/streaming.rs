@@ -9,59 +9,71 @@ use fearless_simd::{Level, dispatch};
 use majordomo_image_header::{Header, png::chunks as png_chunks};
 
 use super::unfilter::unfilter;
+use crate::memory::Buffer;
 use crate::picture::{Layout, Picture, pixel_count};
 use crate::scale::{Channels, Reducer};
 use crate::simd_level::level;
-use crate::{SizeHint, Stop};
+use crate::{CodecError, Job, SizeHint};
 
 /// The DEFLATE window (RFC 1951, section 2).
 const DEFLATE_WINDOW: usize = 32 << 10;
 /// Bytes inflated at once, unless a scanline is longer.
 const STEP: usize = 192 << 10;
 
-/// Decodes a file; `None` if it is of another kind, damaged or stopped.
-pub(super) fn decode(data: &[u8], header: &Header, hint: SizeHint, stop: &Stop) -> Option<Picture> {
+/// Decodes a file; `None` if it is of another kind or damaged.
+pub(super) fn decode(
+    data: &[u8],
+    header: &Header,
+    hint: SizeHint,
+    job: &Job,
+) -> Result<Option<Picture>, CodecError> {
     let layout = match (header.channels, header.bit_depth, header.frames) {
         (1, 8, 1) => Layout::Gray,
         (3, 8, 1) => Layout::Rgb,
         (4, 8, 1) => Layout::Rgba,
-        _ => return None,
+        _ => return Ok(None),
     };
     if !is_supported(data) {
-        return None;
+        return Ok(None);
     }
-    let mut rows = RowSink::new(header, layout, hint)?;
+    let mut rows = RowSink::new(header, layout, hint, job)?;
     let length = rows.length;
     let mut packed = Decompressor::new();
     packed.ignore_adler32();
-    let mut window = vec![0; DEFLATE_WINDOW + STEP.max(length + 1)];
+    let whole = (length + 1).saturating_mul(header.height as usize);
+    let step = STEP.min(whole).max(length + 1);
+    let mut window = job.memory.zeroed(DEFLATE_WINDOW + step)?;
     let (mut start, mut end) = (0, 0);
     for (_, mut body, _) in png_chunks(data).filter(|(name, ..)| name == b"IDAT") {
         loop {
-            let (taken, given) = packed.read(body, &mut window, end, false).ok()?;
+            job.check()?;
+            // A row may be long: the flag is polled more often than that.
+            let room = (end + STEP).min(window.len());
+            let Ok((taken, given)) = packed.read(body, &mut window[..room], end, false) else {
+                return Ok(None);
+            };
             body = &body[taken..];
             end += given;
             while end - start > length && !rows.is_complete() {
-                rows.push(&window[start..=start + length])?;
+                if rows.push(&window[start..=start + length], job)?.is_none() {
+                    return Ok(None);
+                }
                 start += length + 1;
             }
             if rows.is_complete() {
-                return Some(rows.finish());
+                return rows.finish(job).map(Some);
             }
             if taken == 0 && given == 0 {
                 break;
             }
             if end == window.len() {
-                if stop.is_stopped() {
-                    return None;
-                }
                 let kept = start.min(end - DEFLATE_WINDOW);
                 window.copy_within(kept.., 0);
                 (start, end) = (start - kept, end - kept);
             }
         }
     }
-    None
+    Ok(None)
 }
 
 /// Whether the file has only 8-bit scanlines in order, with valid CRCs.
@@ -102,11 +114,10 @@ struct RowSink {
     layout: Layout,
     /// Bytes of a scanline.
     length: usize,
-    zero_row: Vec<u8>,
     /// Scanlines received.
     taken: usize,
     /// The latest scanlines: all, or those still needed.
-    data: Vec<u8>,
+    data: Buffer,
     reduced: Option<Reduced>,
 }
 
@@ -114,20 +125,21 @@ struct RowSink {
 struct Reduced {
     reducer: Reducer,
     size: (u32, u32),
-    data: Vec<u8>,
+    data: Buffer,
 }
 
 impl RowSink {
-    fn new(header: &Header, layout: Layout, hint: SizeHint) -> Option<Self> {
+    fn new(header: &Header, layout: Layout, hint: SizeHint, job: &Job) -> Result<Self, CodecError> {
         let size = (header.width, header.height);
-        let length = header.width as usize * layout.bytes_per_pixel()?;
+        let pixel = layout.bytes_per_pixel().unwrap_or(4);
+        let length = header.width as usize * pixel;
         let wanted = hint.size();
         let reducer = match (layout, hint) {
             (Layout::Gray, SizeHint::ReduceTo(_)) => {
-                Reducer::new(level(), Channels::One, size, wanted)
+                Reducer::new(level(), Channels::One, size, wanted, job)?
             }
             (Layout::Rgb, SizeHint::ReduceTo(_)) => {
-                Reducer::new(level(), Channels::Three, size, wanted)
+                Reducer::new(level(), Channels::Three, size, wanted, job)?
             }
             // Whether alpha is used is known only at the end.
             _ => None,
@@ -137,24 +149,23 @@ impl RowSink {
             Some(reducer) => 2 * reducer.batch_rows(),
             None => header.height as usize,
         };
-        let mut data = Vec::new();
-        data.reserve_exact(length.checked_mul(held.min(header.height as usize))?);
-        Some(Self {
+        let held = held.min(header.height as usize);
+        let reduced = match reducer {
+            Some(reducer) => Some(Reduced {
+                reducer,
+                size: wanted,
+                data: job.memory.zeroed(pixel_count(wanted.0, wanted.1) * pixel)?,
+            }),
+            None => None,
+        };
+        Ok(Self {
             level: level(),
             size,
             layout,
             length,
-            zero_row: vec![0; length],
             taken: 0,
-            data,
-            reduced: reducer.map(|reducer| Reduced {
-                reducer,
-                size: wanted,
-                data: vec![
-                    0;
-                    pixel_count(wanted.0, wanted.1) * layout.bytes_per_pixel().unwrap_or(1)
-                ],
-            }),
+            data: job.memory.with_room(length.saturating_mul(held))?,
+            reduced,
         })
     }
 
@@ -162,51 +173,55 @@ impl RowSink {
         self.taken == self.size.1 as usize
     }
 
-    /// Appends a scanline, preceded by its filter type.
-    fn push(&mut self, row: &[u8]) -> Option<()> {
-        if self.data.len() + self.length > self.data.capacity() {
-            self.reduce();
+    /// Appends a scanline, preceded by its filter type; `None` for an unknown filter.
+    fn push(&mut self, row: &[u8], job: &Job) -> Result<Option<()>, CodecError> {
+        if self.data.len() + self.length > self.data.room() {
+            self.reduce(job)?;
         }
-        let (filter, row) = row.split_first()?;
-        let start = self.data.len();
-        self.data.extend_from_slice(row);
-        let (before, row) = self.data.split_at_mut(start);
-        // The scanline above the first is all zeros.
-        let above = match start {
-            0 => &self.zero_row[..],
-            _ => &before[start - self.length..],
+        let Some((filter, row)) = row.split_first() else {
+            return Ok(None);
         };
+        let start = self.data.len();
+        self.data.append(row)?;
+        let (before, row) = self.data.split_at_mut(start);
         self.taken += 1;
-        dispatch!(self.level, _ => match self.layout {
+        let above = match start {
+            0 => None,
+            _ => Some(&before[start - self.length..]),
+        };
+        Ok(dispatch!(self.level, _ => match self.layout {
             Layout::Gray => unfilter::<1, 8>(*filter, above, row),
             Layout::Rgb => unfilter::<3, 24>(*filter, above, row),
             _ => unfilter::<4, 32>(*filter, above, row),
-        })
+        }))
     }
 
     /// Reduces the rows, and keeps those still needed: at least the last, for the next
     /// filter.
-    fn reduce(&mut self) {
+    fn reduce(&mut self, job: &Job) -> Result<(), CodecError> {
         if let Some(reduced) = &mut self.reduced {
             let first = self.taken - self.data.len() / self.length;
-            let needed = reduced.reducer.feed(&self.data, first, &mut reduced.data);
+            let needed = reduced
+                .reducer
+                .feed(&self.data, first, &mut reduced.data, job)?;
             let kept = needed.min(self.taken - 1) - first;
-            self.data.drain(..kept * self.length);
+            self.data.remove_first(kept * self.length);
         }
+        Ok(())
     }
 
-    fn finish(mut self) -> Picture {
-        self.reduce();
+    fn finish(mut self, job: &Job) -> Result<Picture, CodecError> {
+        self.reduce(job)?;
         let (size, data) = match self.reduced {
             Some(reduced) => (reduced.size, reduced.data),
             None => (self.size, self.data),
         };
-        Picture {
+        Ok(Picture {
             width: size.0,
             height: size.1,
             layout: self.layout,
             data,
-        }
+        })
     }
 }
 
@@ -273,8 +288,8 @@ mod tests {
                     let file = file(width, height, color, filter, &data);
                     let header = measure(&file).unwrap();
                     let name = format!("{width}×{height} {color:?} {filter:?}");
-                    let picture = decode(&file, &header, WHOLE, &Stop::new());
-                    assert!(picture.expect(&name).data == data, "{name}");
+                    let picture = decode(&file, &header, WHOLE, &Job::unlimited()).unwrap();
+                    assert!(picture.expect(&name).data[..] == data, "{name}");
                 }
             }
         }
@@ -291,16 +306,20 @@ mod tests {
                 let data = drawn(size.0 as usize, size.1 as usize, channels);
                 let file = file(size.0, size.1, color, Filter::Adaptive, &data);
                 let header = measure(&file).unwrap();
-                let open = |hint| decode(&file, &header, hint, &Stop::new()).unwrap();
+                let open = |hint| {
+                    decode(&file, &header, hint, &Job::unlimited())
+                        .unwrap()
+                        .unwrap()
+                };
                 let whole = open(WHOLE);
                 let once = open(SizeHint::ReduceTo(to));
                 if channels == 4 {
                     assert_eq!((once.width, once.height), size);
                     continue;
                 }
-                let later = downscale(&whole, to.0, to.1, &Stop::new()).unwrap();
+                let later = downscale(&whole, to.0, to.1, &Job::unlimited()).unwrap();
                 assert_eq!((once.width, once.height), to);
-                assert!(once.data == later.data, "{size:?} {color:?}");
+                assert!(once.data[..] == later.data[..], "{size:?} {color:?}");
             }
         }
     }
@@ -310,7 +329,7 @@ mod tests {
         let data = drawn(50, 40, 3);
         let sound = file(50, 40, ColorType::Rgb, Filter::Paeth, &data);
         let header = measure(&sound).unwrap();
-        let open = |file: &[u8]| decode(file, &header, WHOLE, &Stop::new());
+        let open = |file: &[u8]| decode(file, &header, WHOLE, &Job::unlimited()).unwrap();
         assert!(open(&sound).is_some());
         for at in [20, 30, sound.len() / 2, sound.len() - 14] {
             let mut broken = sound.clone();
@@ -318,10 +337,11 @@ mod tests {
             assert!(open(&broken).is_none(), "{at}");
         }
         assert!(open(&sound[..sound.len() - 30]).is_none());
-        let stop = Stop::new();
-        stop.stop();
+        let job = Job::unlimited();
+        job.stop.stop();
         let large = file(200, 900, ColorType::Rgb, Filter::Sub, &drawn(200, 900, 3));
-        assert!(decode(&large, &measure(&large).unwrap(), WHOLE, &stop).is_none());
+        let stopped = decode(&large, &measure(&large).unwrap(), WHOLE, &job);
+        assert_eq!(stopped.unwrap_err(), CodecError::Stopped);
     }
 
     #[test]
@@ -329,10 +349,12 @@ mod tests {
         for (color, channels) in COLORS {
             let file = file(97, 61, color, Filter::Adaptive, &drawn(97, 61, channels));
             let header = measure(&file).unwrap();
-            let ours = decode(&file, &header, WHOLE, &Stop::new()).unwrap();
-            let theirs = fallback::decode(&file, &header, &Stop::new()).unwrap();
+            let ours = decode(&file, &header, WHOLE, &Job::unlimited())
+                .unwrap()
+                .unwrap();
+            let theirs = fallback::decode(&file, &header, &Job::unlimited()).unwrap();
             assert_eq!(ours.layout, theirs.layout);
-            assert!(ours.data == theirs.data, "{color:?}");
+            assert!(ours.data[..] == theirs.data[..], "{color:?}");
         }
     }
 }

@@ -2,13 +2,24 @@
 
 /// Reverses a filter in place; `None` for an unknown filter type.
 ///
-/// `N` is the size of a pixel, `M` that of eight. Both rows have the same length.
+/// `N` is the size of a pixel, `M` that of eight. Both rows have the same length; the row
+/// above the first is all zeros.
 #[inline(always)]
 pub(super) fn unfilter<const N: usize, const M: usize>(
     filter: u8,
-    above: &[u8],
+    above: Option<&[u8]>,
     row: &mut [u8],
 ) -> Option<()> {
+    let Some(above) = above else {
+        match filter {
+            0 | 2 => {}
+            // Below zeros, the Paeth predictor is the left pixel.
+            1 | 4 => sub::<N, M>(row),
+            3 => average_below_zeros::<N>(row),
+            _ => return None,
+        }
+        return Some(());
+    };
     match filter {
         0 => {}
         1 => sub::<N, M>(row),
@@ -70,6 +81,16 @@ fn average<const N: usize>(above: &[u8], row: &mut [u8]) {
         for channel in 0..N {
             let mean = (u16::from(left[channel]) + u16::from(above[channel])) / 2;
             pixel[channel] = pixel[channel].wrapping_add(mean as u8);
+        }
+        left = *pixel;
+    }
+}
+
+fn average_below_zeros<const N: usize>(row: &mut [u8]) {
+    let mut left = [0_u8; N];
+    for pixel in row.as_chunks_mut::<N>().0 {
+        for (value, left) in pixel.iter_mut().zip(left) {
+            *value = value.wrapping_add(left / 2);
         }
         left = *pixel;
     }

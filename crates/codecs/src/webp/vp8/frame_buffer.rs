@@ -1,7 +1,9 @@
 //! The Y, U and V planes of a frame, padded to whole macroblocks, in one buffer that
 //! becomes the picture.
 
+use crate::memory::Buffer;
 use crate::picture::{ChromaSize, Layout, Picture};
+use crate::{CodecError, Job};
 
 /// Side of a macroblock in each plane.
 pub(super) const SIDES: [usize; 3] = [16, 8, 8];
@@ -9,20 +11,20 @@ pub(super) const SIDES: [usize; 3] = [16, 8, 8];
 const FILTER_REACH: usize = 4;
 
 pub(super) struct FrameBuffer {
-    data: Vec<u8>,
+    data: Buffer,
     /// Macroblock columns and rows.
     across: usize,
     down: usize,
 }
 
 impl FrameBuffer {
-    pub(super) fn new(across: usize, down: usize) -> Self {
+    pub(super) fn new(across: usize, down: usize, job: &Job) -> Result<Self, CodecError> {
         let pixels = SIDES.map(|side| across * down * side * side);
-        Self {
-            data: vec![0; pixels.iter().sum()],
+        Ok(Self {
+            data: job.memory.zeroed(pixels.iter().sum())?,
             across,
             down,
-        }
+        })
     }
 
     #[inline(always)]

@@ -24,9 +24,9 @@ mod token_tables;
 
 use fearless_simd::{Simd, dispatch};
 
-use crate::Stop;
 use crate::picture::Picture;
 use crate::simd_level::level;
+use crate::{CodecError, Job};
 use coefficients::{BlockTypeProbs, Coefficients, NonzeroContext, block_types};
 use frame_buffer::{FrameBuffer, SIDES};
 use frame_header::{FrameHeader, LoopFilterParams};
@@ -38,31 +38,40 @@ use reconstruct::LeftColumn;
 /// valid stream identically.
 const MIN_TABLE_BYTES: usize = if cfg!(fuzzing) { 0 } else { 8 << 10 };
 
-/// Decodes a key frame; `None` if it is damaged, unsupported or stopped.
-pub(super) fn decode(data: &[u8], size: (u32, u32), stop: &Stop) -> Option<Picture> {
-    decode_by(data, size, stop, data.len() >= MIN_TABLE_BYTES)
+/// Decodes a key frame; `None` if it is damaged or unsupported.
+pub(super) fn decode(
+    data: &[u8],
+    size: (u32, u32),
+    job: &Job,
+) -> Result<Option<Picture>, CodecError> {
+    decode_by(data, size, job, data.len() >= MIN_TABLE_BYTES)
 }
 
-fn decode_by(data: &[u8], size: (u32, u32), stop: &Stop, with_tables: bool) -> Option<Picture> {
-    let frame = frame_header::parse(data)?;
+fn decode_by(
+    data: &[u8],
+    size: (u32, u32),
+    job: &Job,
+    with_tables: bool,
+) -> Result<Option<Picture>, CodecError> {
+    let Some(frame) = frame_header::parse(data) else {
+        return Ok(None);
+    };
     if (frame.width as u32, frame.height as u32) != size || size.0 == 0 || size.1 == 0 {
-        return None;
+        return Ok(None);
     }
     let level = level();
-    let mut decoder = FrameDecoder::new(frame, with_tables);
+    let mut decoder = FrameDecoder::new(frame, with_tables, job)?;
     for row in 0..decoder.mb_rows {
-        if stop.is_stopped() {
-            return None;
-        }
+        job.check()?;
         dispatch!(level, simd => decoder.row(simd, row));
         let frame = &decoder.frame;
         let partition = &frame.token_partitions[row % frame.token_partitions.len()];
         if frame.first_partition.is_exhausted() || partition.is_exhausted() {
-            return None;
+            return Ok(None);
         }
     }
     let FrameHeader { width, height, .. } = decoder.frame;
-    Some(decoder.buffer.finish(width, height))
+    Ok(Some(decoder.buffer.finish(width, height)))
 }
 
 struct FrameDecoder<'a> {
@@ -85,10 +94,10 @@ struct FrameDecoder<'a> {
 }
 
 impl<'a> FrameDecoder<'a> {
-    fn new(frame: FrameHeader<'a>, with_tables: bool) -> Self {
+    fn new(frame: FrameHeader<'a>, with_tables: bool, job: &Job) -> Result<Self, CodecError> {
         let (mb_cols, mb_rows) = (frame.width.div_ceil(16), frame.height.div_ceil(16));
-        Self {
-            buffer: FrameBuffer::new(mb_cols, mb_rows),
+        Ok(Self {
+            buffer: FrameBuffer::new(mb_cols, mb_rows, job)?,
             // Four more pixels for the above-right subblock of the last macroblock.
             above_rows: SIDES.map(|side| vec![127; 1 + mb_cols * side + 4]),
             modes: ModeContext::new(mb_cols),
@@ -100,7 +109,7 @@ impl<'a> FrameDecoder<'a> {
             frame,
             mb_cols,
             mb_rows,
-        }
+        })
     }
 
     #[inline(always)]

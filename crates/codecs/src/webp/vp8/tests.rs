@@ -36,7 +36,8 @@ fn compare(name: &str, file: &[u8]) {
     let wanted = other(frame);
     let size = (header.width, header.height);
     for with_tables in [false, true] {
-        let pictures = at_all_levels(|| decode_by(frame, size, &Stop::new(), with_tables));
+        let pictures =
+            at_all_levels(|| decode_by(frame, size, &Job::unlimited(), with_tables).unwrap());
         for (level, picture) in pictures.into_iter().enumerate() {
             let picture = picture.expect("the frame is sound");
             assert_eq!(picture.data.len(), wanted.len(), "{name}");
@@ -140,16 +141,17 @@ fn a_truncated_frame_is_left_to_the_fallback() {
     let header = measure(&file).expect("the file is sound");
     let frame = lossy_webp_frame(&file, &header).expect("the file is lossy");
     for with_tables in [false, true] {
-        let open = |frame: &[u8], size| decode_by(frame, size, &Stop::new(), with_tables);
+        let open =
+            |frame: &[u8], size| decode_by(frame, size, &Job::unlimited(), with_tables).unwrap();
         assert!(open(frame, (33, 17)).is_some());
         assert!(open(frame, (34, 17)).is_none(), "another size");
         for length in [0, 9, 12, 60, frame.len() / 2] {
             assert!(open(&frame[..length], (33, 17)).is_none(), "{length}");
         }
     }
-    let stop = Stop::new();
-    stop.stop();
-    assert!(decode(frame, (33, 17), &stop).is_none());
+    let job = Job::unlimited();
+    job.stop.stop();
+    assert!(decode(frame, (33, 17), &job).is_err());
 }
 
 /// Any probabilities, often extreme ones.
@@ -177,7 +179,8 @@ fn a_frame_with_any_bit_flipped_never_panics() {
             frame[bit / 8] ^= 1 << (bit % 8);
             for with_tables in [false, true] {
                 // The picture may differ, but not its dimensions.
-                if let Some(picture) = decode_by(&frame, size, &Stop::new(), with_tables) {
+                let decoded = decode_by(&frame, size, &Job::unlimited(), with_tables);
+                if let Some(picture) = decoded.unwrap() {
                     assert_eq!((picture.width, picture.height), size, "{bit}");
                 }
             }

@@ -29,16 +29,49 @@ pub fn blank_png(width: u32, height: u32, depth: u8, color: u8) -> Bytes {
     let channels = [1, 0, 3, 1, 2, 0, 4][usize::from(color)];
     let row = 1 + (width as usize * channels * usize::from(depth)).div_ceil(8);
     let pixels = zeros(row * height as usize);
-    png(&[
-        (b"IHDR", ihdr(width, height, depth, color)),
-        (b"IDAT", pixels),
-        (b"IEND", vec![]),
-    ])
+    let mut chunks = vec![(b"IHDR", ihdr(width, height, depth, color))];
+    if color == 3 {
+        chunks.push((b"PLTE", vec![200, 100, 50]));
+    }
+    chunks.push((b"IDAT", pixels));
+    chunks.push((b"IEND", vec![]));
+    png(&chunks)
 }
 
-/// A zlib stream of this many zeros.
+/// A zlib stream of this many zeros (RFC 1950, RFC 1951): one block of fixed codes, in
+/// which 13 bits repeat the last byte 258 times.
 pub fn zeros(count: usize) -> Vec<u8> {
-    compress_to_vec_zlib(&vec![0; count], 6)
+    let mut out = vec![0x78, 0x01];
+    let (mut buffer, mut bits) = (0_u32, 0);
+    let mut put = |code: u32, length: u32| {
+        buffer |= code << bits;
+        bits += length;
+        while bits >= 8 {
+            out.push(buffer as u8);
+            buffer >>= 8;
+            bits -= 8;
+        }
+    };
+    // The last block, with fixed codes.
+    put(0b011, 3);
+    // Codes are stored from their highest bit on: the literal 0 is 00110000.
+    let literal = 0b0000_1100;
+    let first = count % 258
+        + if count >= 258 && count.is_multiple_of(258) {
+            258
+        } else {
+            0
+        };
+    (0..first).for_each(|_| put(literal, 8));
+    // Length 258 is 11000101, distance 1 is 00000.
+    (0..(count - first) / 258).for_each(|_| put(0b1010_0011, 13));
+    // The end of the block is 0000000.
+    put(0, 7);
+    put(0, 7);
+    // Adler-32: the sum of bytes plus one, and the sum of these sums.
+    let sums = (count % 65_521) as u32;
+    out.extend_from_slice(&(sums << 16 | 1).to_be_bytes());
+    out
 }
 
 /// A one-pixel PNG with extra chunks before its pixel.

@@ -82,3 +82,62 @@ pub fn chunks(data: &[u8]) -> Vec<([u8; 4], Vec<u8>)> {
     }
     found
 }
+
+/// A lossless file of one colour: a few bytes, whatever its size.
+pub fn blank_lossless(width: u32, height: u32) -> Bytes {
+    riff(&[(b"VP8L", blank_vp8l(width, height))])
+}
+
+/// Two frames of one colour, the first a little smaller than the canvas.
+pub fn blank_animation(width: u32, height: u32) -> Bytes {
+    let smaller = |length: u32| if length > 1 { length - 1 } else { length };
+    let (w, h) = (smaller(width), smaller(height));
+    let mut frame = vec![0; 6];
+    frame.extend_from_slice(&(w - 1).to_le_bytes()[..3]);
+    frame.extend_from_slice(&(h - 1).to_le_bytes()[..3]);
+    frame.extend_from_slice(&[100, 0, 0, 0]);
+    frame.extend_from_slice(&riff(&[(b"VP8L", blank_vp8l(w, h))])[12..]);
+    riff(&[
+        (b"VP8X", vp8x(0x12, width, height)),
+        (b"ANIM", vec![0; 6]),
+        (b"ANMF", frame.clone()),
+        (b"ANMF", frame),
+    ])
+}
+
+/// A lossy file of one colour whose alpha channel is lossless.
+pub fn blank_lossy_alpha(width: u32, height: u32) -> Bytes {
+    let alpha = [&[1], &blank_vp8l(width, height)[5..]].concat();
+    riff(&[
+        (b"VP8X", vp8x(0x10, width, height)),
+        (b"ALPH", alpha),
+        (b"VP8 ", blank_vp8(width, height)),
+    ])
+}
+
+/// The header, no transform, no cache, no regions, five codes of one symbol each.
+fn blank_vp8l(width: u32, height: u32) -> Vec<u8> {
+    let mut out = vec![0x2F];
+    out.extend_from_slice(&((width - 1) | (height - 1) << 14 | 1 << 28).to_le_bytes());
+    // Bits, the lowest first: three zeros, then for each code 1, 0, 0 and the symbol 0.
+    let mut bits = 0_u64;
+    for code in 0..5 {
+        bits |= 1 << (3 + code * 4);
+    }
+    out.extend_from_slice(&bits.to_le_bytes());
+    out
+}
+
+/// A key frame whose macroblocks are all skipped: zeros decode to the most probable modes.
+fn blank_vp8(width: u32, height: u32) -> Vec<u8> {
+    // Modes take at most a few bits for each macroblock.
+    let modes = (width.div_ceil(16) * height.div_ceil(16)) as usize / 2 + 200;
+    let tag = 1 << 4 | (modes as u32) << 5;
+    let mut out = tag.to_le_bytes()[..3].to_vec();
+    out.extend_from_slice(b"\x9D\x01\x2A");
+    out.extend_from_slice(&(width as u16).to_le_bytes());
+    out.extend_from_slice(&(height as u16).to_le_bytes());
+    out.resize(out.len() + modes, 0);
+    out.resize(out.len() + 64 + modes, 0);
+    out
+}

@@ -1,0 +1,118 @@
+//! Progressive files, and sequential ones with several scans (ITU T.81, Annex G and B.2.3):
+//! all scans are decoded into coefficients, which become planes at the end.
+
+use fearless_simd::dispatch;
+
+use super::DAMAGED;
+use super::idct::{DctScale, idct};
+use super::markers::{Frame, Next, Scan, Segments};
+use super::planes::FramePlanes;
+use super::scan::{BlockGrid, decode_scan};
+use crate::jpeg::zigzag::ZIGZAG;
+use crate::memory::Buffer;
+use crate::picture::Picture;
+use crate::simd_level::level;
+use crate::{CodecError, Job};
+
+/// More than any encoder writes; each scan costs a pass over the whole picture.
+const MAX_SCANS: usize = 64;
+
+/// The coefficients of one component, in natural order, block by block.
+pub(super) struct ComponentCoefficients {
+    pub(super) blocks: Buffer<i16>,
+    /// The blocks that exist, and those of whole MCUs.
+    pub(super) grid: BlockGrid,
+    quantization: Option<[u16; 64]>,
+}
+
+pub(super) fn decode(
+    segments: &mut Segments<'_>,
+    frame: &Frame,
+    first: Scan,
+    scale: DctScale,
+    job: &Job,
+) -> Result<Picture, CodecError> {
+    let mut components = Vec::new();
+    for component in &frame.components {
+        let grid = BlockGrid {
+            across: frame.samples_across(component).div_ceil(8) as usize,
+            down: frame.samples_down(component).div_ceil(8) as usize,
+            stride: frame.mcu_cols() * component.h as usize,
+        };
+        let rows = frame.mcu_rows() * component.v as usize;
+        components.push(ComponentCoefficients {
+            blocks: job.memory.zeroed(grid.stride * rows * 64)?,
+            grid,
+            quantization: None,
+        });
+    }
+    let mut scan = first;
+    for _ in 0..MAX_SCANS {
+        for selected in &scan.components {
+            let table = segments
+                .tables
+                .quantization(&frame.components[selected.place]);
+            let component = &mut components[selected.place];
+            component.quantization = component.quantization.or(table.copied());
+        }
+        let rest = if scale == DctScale::Eighth && scan.band.0 > 0 {
+            // At 1/8, only DC coefficients count.
+            segments.rest()
+        } else {
+            let data = segments.rest();
+            decode_scan(data, &segments.tables, frame, &scan, &mut components, job)?
+        };
+        match segments.next_scan(frame, rest).ok_or(DAMAGED)? {
+            Next::Scan(next) => scan = next,
+            Next::End => return reconstruct(frame, components, scale, job),
+        }
+    }
+    Err(DAMAGED)
+}
+
+/// Dequantizes and transforms all blocks. A component's coefficients are released as soon
+/// as they are used.
+fn reconstruct(
+    frame: &Frame,
+    components: Vec<ComponentCoefficients>,
+    scale: DctScale,
+    job: &Job,
+) -> Result<Picture, CodecError> {
+    let mut planes = FramePlanes::new(frame, scale, job)?;
+    let strides: Vec<usize> = planes.sizes.iter().map(|size| size.stride).collect();
+    let level = level();
+    let outs = planes.split().into_iter().zip(strides);
+    for (component, (plane, stride)) in components.into_iter().zip(outs) {
+        // A component without a scan would be missing from the picture.
+        let quantization = component.quantization.ok_or(DAMAGED)?;
+        let factors = natural(scale.factors(&quantization));
+        let rows = component.blocks.chunks_exact(component.grid.stride * 64);
+        for (row, out) in rows.zip(plane.chunks_exact_mut(stride * scale.side())) {
+            job.check()?;
+            dispatch!(level, _ => transform_row(row, &factors, scale, out, stride));
+        }
+    }
+    Ok(planes.finish())
+}
+
+#[inline(always)]
+fn transform_row(row: &[i16], factors: &[f32; 64], scale: DctScale, out: &mut [u8], stride: usize) {
+    for (at, coefficients) in row.as_chunks::<64>().0.iter().enumerate() {
+        let mut block = [0.0; 64];
+        for ((value, coefficient), factor) in block.iter_mut().zip(coefficients).zip(factors) {
+            *value = f32::from(*coefficient) * factor;
+        }
+        let ac = coefficients[1..].iter().fold(0, |all, value| all | value);
+        let out = &mut out[at * scale.side()..];
+        idct(scale, &mut block, usize::from(ac != 0), out, stride);
+    }
+}
+
+/// From zigzag to natural order.
+fn natural(zigzag: [f32; 64]) -> [f32; 64] {
+    let mut natural = [0.0; 64];
+    for (value, place) in zigzag.into_iter().zip(ZIGZAG) {
+        natural[usize::from(place)] = value;
+    }
+    natural
+}

@@ -1,0 +1,81 @@
+//! The planes of a frame, padded to whole MCUs, in one buffer that becomes the picture.
+
+use super::idct::DctScale;
+use super::markers::Frame;
+use crate::memory::Buffer;
+use crate::picture::{ChromaSize, Layout, Picture};
+use crate::{CodecError, Job};
+
+/// The position of one component's plane.
+pub(super) struct PlaneSize {
+    width: usize,
+    height: usize,
+    /// Bytes per padded row.
+    pub(super) stride: usize,
+    /// Padded rows.
+    rows: usize,
+}
+
+pub(super) struct FramePlanes {
+    pub(super) sizes: Vec<PlaneSize>,
+    data: Buffer,
+}
+
+impl FramePlanes {
+    pub(super) fn new(frame: &Frame, scale: DctScale, job: &Job) -> Result<Self, CodecError> {
+        let side = scale.side();
+        let size = |component: &super::markers::FrameComponent| PlaneSize {
+            width: scale.of(frame.samples_across(component)) as usize,
+            height: scale.of(frame.samples_down(component)) as usize,
+            stride: frame.mcu_cols() * component.h as usize * side,
+            rows: frame.mcu_rows() * component.v as usize * side,
+        };
+        let sizes: Vec<PlaneSize> = frame.components.iter().map(size).collect();
+        let bytes = sizes.iter().map(|size| size.stride * size.rows).sum();
+        Ok(Self {
+            sizes,
+            data: job.memory.zeroed(bytes)?,
+        })
+    }
+
+    /// The padded planes.
+    pub(super) fn split(&mut self) -> Vec<&mut [u8]> {
+        let mut rest = &mut self.data[..];
+        let mut planes = Vec::new();
+        for size in &self.sizes {
+            let (plane, more) = rest.split_at_mut(size.stride * size.rows);
+            planes.push(plane);
+            rest = more;
+        }
+        planes
+    }
+
+    /// Crops the padding off, in place.
+    pub(super) fn finish(mut self) -> Picture {
+        let (mut plane, mut end) = (0, 0);
+        for size in &self.sizes {
+            for row in 0..size.height {
+                let from = plane + row * size.stride;
+                if from > end {
+                    self.data.copy_within(from..from + size.width, end);
+                }
+                end += size.width;
+            }
+            plane += size.stride * size.rows;
+        }
+        self.data.truncate(end);
+        let layout = match self.sizes.get(1) {
+            Some(color) => Layout::YCbCr(ChromaSize {
+                width: color.width as u32,
+                height: color.height as u32,
+            }),
+            None => Layout::Gray,
+        };
+        Picture {
+            width: self.sizes[0].width as u32,
+            height: self.sizes[0].height as u32,
+            layout,
+            data: self.data,
+        }
+    }
+}

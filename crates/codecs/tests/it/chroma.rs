@@ -1,0 +1,111 @@
+//! Subsampled chroma belongs to the right pixels, at every size, orientation and output.
+//!
+//! The oracle repeats chroma samples by plain arithmetic, as `djpeg -nosmooth` does.
+
+use majordomo_codecs::{
+    ChromaSize, Encoding, Job, Layout, Picture, SizeHint, Stop, decode, encode,
+};
+use majordomo_image_header::{Orientation, measure};
+use proptest::prelude::*;
+
+fn job() -> Job {
+    Job::new(Stop::new(), u64::MAX)
+}
+
+/// A planar picture of noise.
+fn planar(width: u32, height: u32, across: u32, down: u32) -> Picture {
+    let chroma = ChromaSize {
+        width: width.div_ceil(across),
+        height: height.div_ceil(down),
+    };
+    let samples = width * height + 2 * chroma.width * chroma.height;
+    let value = |at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8;
+    Picture {
+        width,
+        height,
+        layout: Layout::YCbCr(chroma),
+        data: (0..samples).map(value).collect::<Vec<u8>>().into(),
+    }
+}
+
+/// The pixel at a position, by definition (JFIF 1.02).
+fn pixel(picture: &Picture, (x, y): (u32, u32), (across, down): (u32, u32)) -> [u8; 3] {
+    let Layout::YCbCr(chroma) = picture.layout else {
+        panic!("the picture is planar");
+    };
+    let luma = f64::from(picture.data[(y * picture.width + x) as usize]);
+    let first = picture.width * picture.height;
+    let place = y / down * chroma.width + x / across;
+    let color = |plane: u32| {
+        let at = first + plane * chroma.width * chroma.height + place;
+        f64::from(picture.data[at as usize]) - 128.0
+    };
+    let (cb, cr) = (color(0), color(1));
+    let values = [
+        luma + 1.402 * cr,
+        luma - 0.344_136 * cb - 0.714_136 * cr,
+        luma + 1.772 * cb,
+    ];
+    values.map(|value| value.round().clamp(0.0, 255.0) as u8)
+}
+
+fn check(found: [u8; 3], wanted: [u8; 3], what: &str) {
+    let apart = found.iter().zip(wanted).map(|(a, b)| a.abs_diff(b)).max();
+    assert!(apart <= Some(1), "{what}: {found:?}, not {wanted:?}");
+}
+
+proptest! {
+    #[test]
+    fn every_size_and_subsampling_keeps_its_colours_in_lossless_files(
+        width in 1_u32..40,
+        height in 1_u32..40,
+        across in 1_u32..=2,
+        down in 1_u32..=2,
+    ) {
+        let picture = planar(width, height, across, down);
+        for encoding in [Encoding::Png, Encoding::Webp] {
+            let file = encode(&picture, encoding, None, &job()).unwrap().unwrap();
+            let header = measure(&file).unwrap();
+            let whole = SizeHint::AtLeast((width, height));
+            let back = decode(&file, &header, whole, &job()).unwrap();
+            let channels = back.data.len() / (width * height) as usize;
+            for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+                let wanted = pixel(&picture, (x, y), (across, down));
+                let at = (y * width + x) as usize * channels;
+                let found = match channels {
+                    1 => [back.data[at]; 3],
+                    _ => [back.data[at], back.data[at + 1], back.data[at + 2]],
+                };
+                check(found, wanted, &format!("{encoding:?} {width}×{height} at {x},{y}"));
+            }
+        }
+    }
+
+    #[test]
+    fn every_orientation_moves_whole_pixels(
+        width in 1_u32..24,
+        height in 1_u32..24,
+        across in 1_u32..=2,
+        down in 1_u32..=2,
+        exif in 1_u16..=8,
+    ) {
+        let picture = planar(width, height, across, down);
+        let orientation = Orientation::from_exif(exif);
+        let turned = picture.oriented(orientation, &job()).unwrap();
+        let rgb = turned.to_interleaved(&job()).unwrap().unwrap();
+        for y in 0..turned.height {
+            for x in 0..turned.width {
+                let mirror = |at, length, mirrored| if mirrored { length - 1 - at } else { at };
+                let (x0, y0) = (
+                    mirror(x, turned.width, orientation.mirror_x),
+                    mirror(y, turned.height, orientation.mirror_y),
+                );
+                let stored = if orientation.transpose { (y0, x0) } else { (x0, y0) };
+                let at = (y * turned.width + x) as usize * 3;
+                let found = [rgb.data[at], rgb.data[at + 1], rgb.data[at + 2]];
+                let wanted = pixel(&picture, stored, (across, down));
+                check(found, wanted, &format!("{width}×{height} {exif} at {x},{y}"));
+            }
+        }
+    }
+}
