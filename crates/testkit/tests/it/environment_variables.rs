@@ -6,7 +6,7 @@ use majordomo_testkit::files;
 
 /// What tests may read from the environment, by crate and module: a setting with a default,
 /// or something that a part of `./test` sets for this test alone.
-const ALLOWED: [(&str, &str, &str); 13] = [
+const ALLOWED: [(&str, &str, &str); 14] = [
     ("agent", "mcp_stdio", "SERVE"),
     ("agent", "mcp_stdio", "REFERENCE"),
     ("cli", "gateway", "\"PATH\""),
