@@ -69,10 +69,7 @@ pub(super) fn nothing_leaked(pages: &str) {
 pub(super) fn each_request_has_its_line() {
     let log = record::logged();
     let mut logged = BTreeSet::new();
-    for line in log
-        .lines()
-        .filter(|line| line.contains(": served request="))
-    {
+    for line in log.lines().filter(|line| line.contains(" outcome=")) {
         let id = field(line, "request").expect("a line has an id");
         assert!(logged.insert(id), "two lines for {id}");
         let outcome = field(line, "outcome").unwrap_or_default();
