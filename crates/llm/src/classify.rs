@@ -61,6 +61,8 @@ pub enum Class {
     Invalid,
     /// The provider's policy forbids the request.
     Policy,
+    /// A gate refused the attempt; nothing was sent.
+    Denied,
     /// The caller cancelled the request.
     Cancelled,
     /// The caller's deadline passed.
@@ -154,9 +156,11 @@ impl Class {
             ),
             Self::Conflict => (SameTarget::Retry, NextTarget::Advance, Health::None),
             Self::NeverSent => (SameTarget::Free, NextTarget::Advance, Health::None),
-            Self::Forbidden | Self::ModelNotFound | Self::Unsupported | Self::ContextLength => {
-                (SameTarget::No, NextTarget::Advance, Health::None)
-            }
+            Self::Forbidden
+            | Self::ModelNotFound
+            | Self::Unsupported
+            | Self::ContextLength
+            | Self::Denied => (SameTarget::No, NextTarget::Advance, Health::None),
             Self::Invalid | Self::Policy => {
                 (SameTarget::No, NextTarget::IfConfigured, Health::None)
             }
@@ -185,6 +189,7 @@ pub fn classify(error: &Error) -> Class {
         ErrorKind::ModelNotFound => Class::ModelNotFound,
         ErrorKind::ContextLength => Class::ContextLength,
         ErrorKind::MissingKey => Class::Auth,
+        ErrorKind::Denied => Class::Denied,
         ErrorKind::Cancelled => Class::Cancelled,
         ErrorKind::Deadline => Class::Deadline,
         ErrorKind::Spec => Class::Invalid,

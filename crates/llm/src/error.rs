@@ -48,6 +48,8 @@ pub enum ErrorKind {
     ContextLength,
     /// No key is configured for the provider.
     MissingKey,
+    /// A gate refused every attempt, such as a budget that is spent; nothing was sent.
+    Denied,
     /// The request was cancelled.
     Cancelled,
     /// The caller's deadline passed.

@@ -66,6 +66,21 @@ pub enum Event {
 }
 
 impl Event {
+    /// Returns the bytes of text, reasoning or arguments that the event carries.
+    pub fn content_len(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Refusal(text) | Self::Reasoning(text) => text.len(),
+            Self::Part(part) => part.content_len(),
+            Self::ToolCallStart { name, .. } => name.len(),
+            Self::ToolCallArguments { fragment, .. } => fragment.len(),
+            Self::Start { .. }
+            | Self::EndPart(_)
+            | Self::ToolCallEnd { .. }
+            | Self::Usage(_)
+            | Self::Finish(_) => 0,
+        }
+    }
+
     /// Returns `true` if the event carries content.
     ///
     /// The first such event is a stream's commit point: there is no failover after it.

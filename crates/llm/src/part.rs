@@ -35,6 +35,17 @@ pub enum Part {
 }
 
 impl Part {
+    /// Returns the bytes of text, reasoning or arguments that the part carries.
+    pub fn content_len(&self) -> usize {
+        match self {
+            Self::Text(part) | Self::Refusal(part) => part.text.len(),
+            Self::Reasoning(part) => part.text.len(),
+            Self::ToolCall(call) => call.name.len() + call.arguments.len(),
+            Self::ToolResult(result) => result.parts.iter().map(Self::content_len).sum(),
+            Self::Image(_) | Self::RemoteImage(_) | Self::File(_) | Self::Opaque(_) => 0,
+        }
+    }
+
     /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(Text::new(text))

@@ -21,6 +21,8 @@ pub struct RawChunk {
     pub bytes: Bytes,
     /// The events decoded from the bytes.
     pub events: Vec<Event>,
+    /// About how many bytes of text, reasoning and arguments the chunk carries.
+    pub content_bytes: usize,
 }
 
 /// A raw response stream. Dropping it cancels the request.

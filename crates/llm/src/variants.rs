@@ -21,7 +21,7 @@ impl FinishReason {
 impl Class {
     /// The number of variants, for codecs.
     #[doc(hidden)]
-    pub const VARIANTS: usize = 19;
+    pub const VARIANTS: usize = 20;
 }
 
 #[cfg(test)]
@@ -84,6 +84,7 @@ mod tests {
             Class::ContextLength,
             Class::Invalid,
             Class::Policy,
+            Class::Denied,
             Class::Cancelled,
             Class::Deadline,
             Class::Local,

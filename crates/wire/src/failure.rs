@@ -196,7 +196,7 @@ fn seconds(text: &str) -> Option<Duration> {
     retry_after(header, SystemTime::UNIX_EPOCH)
 }
 
-handles_all!(19 of Class);
+handles_all!(20 of Class);
 
 /// The status to send to the client. An upstream that rejects the gateway's
 /// credentials is a bad gateway: the client's key and request are not at fault.
@@ -204,6 +204,7 @@ pub(crate) fn status_for_client(error: &Error) -> u16 {
     let own = |range: std::ops::Range<u16>| error.status().filter(|s| range.contains(s));
     match error.class() {
         Class::RateLimited | Class::Quota => 429,
+        Class::Denied => own(400..500).unwrap_or(429),
         Class::ClientAuth => own(401..404).unwrap_or(401),
         Class::ModelNotFound => 404,
         Class::Conflict => own(400..500).unwrap_or(409),

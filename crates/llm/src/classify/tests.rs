@@ -93,6 +93,7 @@ fn every_kind_without_a_status_has_its_class() {
         (ErrorKind::Deadline, Class::Deadline),
         (ErrorKind::Spec, Class::Invalid),
         (ErrorKind::Local, Class::Local),
+        (ErrorKind::Denied, Class::Denied),
         (ErrorKind::Busy, Class::RateLimited),
         (ErrorKind::Exhausted, Class::Local),
         (ErrorKind::Provider, Class::Transient),
@@ -271,6 +272,7 @@ fn every_class_has_its_verdict() {
         Class::ModelNotFound,
         Class::Unsupported,
         Class::ContextLength,
+        Class::Denied,
     ] {
         assert_eq!(row(class), free, "{class:?}");
     }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use majordomo_llm::{Attempt, AttemptLog, AttemptOutcome, Change, Class, Error, ErrorKind};
 
 use super::ChainTarget;
+use super::gate::GateRefusal;
 use super::target::NotAdmitted;
 use crate::clock::Clock;
 use crate::observe::{Notice, Observers};
@@ -20,6 +21,8 @@ pub(super) struct AttemptRecorder<'a> {
     retry_after: Option<Duration>,
     /// Attempts that ended because the target cannot take the request.
     incapable: usize,
+    /// Attempts that the gate refused.
+    denied: usize,
 }
 
 impl<'a> AttemptRecorder<'a> {
@@ -31,6 +34,7 @@ impl<'a> AttemptRecorder<'a> {
             attempt_log: AttemptLog::default(),
             retry_after: None,
             incapable: 0,
+            denied: 0,
         }
     }
 
@@ -77,6 +81,15 @@ impl<'a> AttemptRecorder<'a> {
         let shortest = self.retry_after.unwrap_or(denied.wait).min(denied.wait);
         self.retry_after = Some(shortest);
         self.skipped(target, reason, None);
+    }
+
+    /// Records an attempt that the gate refused.
+    pub(super) fn denied(&mut self, target: &ChainTarget, refusal: GateRefusal) {
+        self.denied += 1;
+        if let Some(wait) = refusal.retry_after {
+            self.retry_after = Some(self.retry_after.unwrap_or(wait).min(wait));
+        }
+        self.skipped(target, refusal.reason, Some(Class::Denied));
     }
 
     pub(super) fn failed(
@@ -136,8 +149,12 @@ impl<'a> AttemptRecorder<'a> {
         let mut reasons: Vec<String> = attempts.map(Attempt::to_string).collect();
         // A retry that failed in the same way adds nothing.
         reasons.dedup();
-        let text = format!("no target could serve the request: {}", reasons.join("; "));
-        Error::new(ErrorKind::Exhausted, text)
+        let (kind, what) = match self.denied == self.attempt_log.attempts.len() {
+            true => (ErrorKind::Denied, "no target may be used"),
+            false => (ErrorKind::Exhausted, "no target could serve the request"),
+        };
+        let text = format!("{what}: {}", reasons.join("; "));
+        Error::new(kind, text)
             .with_retry_after(self.retry_after)
             .with_attempt_log(self.attempt_log)
     }

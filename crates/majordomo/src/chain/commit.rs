@@ -21,12 +21,17 @@ use majordomo_llm::{
     Request, Response, Result,
 };
 
+use super::gate::AdmittedAttempt;
+
 /// Items without semantic content that are buffered before the stream commits anyway.
 const MAX_PREAMBLE: usize = 1_024;
 
 /// An item of a stream: an event, or raw bytes with the events they encode.
 pub(super) trait StreamElement: Send + Unpin + 'static {
     fn events(&self) -> &[Event];
+
+    /// Bytes of content, possibly estimated.
+    fn content_bytes(&self) -> usize;
 
     /// Why the response ended, if this item ends it.
     fn finish(&self) -> Option<&FinishReason> {
@@ -41,11 +46,19 @@ impl StreamElement for Event {
     fn events(&self) -> &[Event] {
         std::slice::from_ref(self)
     }
+
+    fn content_bytes(&self) -> usize {
+        self.content_len()
+    }
 }
 
 impl StreamElement for RawChunk {
     fn events(&self) -> &[Event] {
         &self.events
+    }
+
+    fn content_bytes(&self) -> usize {
+        self.content_bytes
     }
 }
 
@@ -60,25 +73,39 @@ pub(super) struct Committed<T> {
 }
 
 /// Opens a stream of events.
-pub(super) async fn events(model: &dyn Model, request: Request) -> Result<Committed<Event>> {
+pub(super) async fn events(
+    model: &dyn Model,
+    request: Request,
+    attempt: &mut AdmittedAttempt,
+) -> Result<Committed<Event>> {
     if !model.capabilities().streaming {
-        return from_response(model.generate(request).await?);
+        let response = model.generate(request).await?;
+        attempt.received(&response);
+        return from_response(response);
     }
     let stream: EventStream = model.events(request).await?;
-    until_committed(stream).await
+    until_committed(stream, attempt).await
 }
 
 /// Opens a stream of the provider's raw bytes.
-pub(super) async fn pieces(model: &dyn Model, request: Request) -> Result<Committed<RawChunk>> {
+pub(super) async fn pieces(
+    model: &dyn Model,
+    request: Request,
+    attempt: &mut AdmittedAttempt,
+) -> Result<Committed<RawChunk>> {
     let stream: RawChunkStream = model.raw_chunks(request).await?;
-    until_committed(stream).await
+    until_committed(stream, attempt).await
 }
 
-async fn until_committed<T: StreamElement>(mut rest: Items<T>) -> Result<Committed<T>> {
+async fn until_committed<T: StreamElement>(
+    mut rest: Items<T>,
+    attempt: &mut AdmittedAttempt,
+) -> Result<Committed<T>> {
     let mut preamble = Vec::new();
     loop {
         match poll_fn(|cx| rest.as_mut().poll_next(cx)).await {
             Some(Ok(item)) => {
+                attempt.observe(item.events(), item.content_bytes());
                 let semantic = item.events().iter().any(Event::is_semantic);
                 if let (false, Some(reason)) = (semantic, item.finish()) {
                     refuse_empty(reason)?;

@@ -10,7 +10,7 @@ use crate::spec::TargetName;
 
 impl Chain {
     /// Joins chains in order, dropping later duplicates of a target. The first chain's
-    /// configuration applies. `None` without chains.
+    /// configuration and gate apply. `None` without chains.
     ///
     /// ```
     /// use majordomo::{Chain, Registry};
@@ -38,7 +38,9 @@ impl Chain {
             }
         }
         let observers = first.observers.clone();
-        Some(Self::new(targets, Arc::clone(&first.config), observers))
+        let mut joined = Self::new(targets, Arc::clone(&first.config), observers);
+        joined.gate.clone_from(&first.gate);
+        Some(joined)
     }
 
     /// The standing of each target and of its credential, in order.

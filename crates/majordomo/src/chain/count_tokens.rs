@@ -6,6 +6,7 @@
 use majordomo_llm::{Class, Error, ModelExt, Request};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::gate::{AdmittedAttempt, AttemptEnd, AttemptKind, PendingAttempt, enter};
 use super::{Chain, ChainTarget};
 
 impl Chain {
@@ -31,22 +32,56 @@ impl Chain {
 
     async fn count_at(&self, target: &ChainTarget, request: &Request) -> Option<u64> {
         let mut permit = target.admit().ok()?;
+        let mut attempt = self.enter_count(target, request).await?;
         let counted = target.model().count_tokens(request.clone());
         let counted = match self.config.attempt {
             None => counted.await,
-            Some(limit) => timeout(limit, counted).await.ok()?,
+            Some(limit) => match timeout(limit, counted).await {
+                Ok(counted) => counted,
+                Err(_) => {
+                    let (class, status) = (Class::Transient, None);
+                    attempt.settle(AttemptEnd::Failed { class, status });
+                    return None;
+                }
+            },
         };
         match counted {
-            Ok(tokens) => Some(tokens),
+            Ok(tokens) => {
+                attempt.settle(AttemptEnd::Served);
+                Some(tokens)
+            }
             Err(error) => {
                 let error = error.with_target(target.name().provider(), target.name().model());
                 let class = self.config.class_of(&error);
+                attempt.fail(class, &error);
                 if affects_generation(class, &error) {
                     permit.fail(class, &error);
                 }
                 None
             }
         }
+    }
+
+    /// Takes a count through the gate.
+    async fn enter_count(
+        &self,
+        target: &ChainTarget,
+        request: &Request,
+    ) -> Option<AdmittedAttempt> {
+        let Some(gate) = self.gate.as_deref() else {
+            return Some(AdmittedAttempt::default());
+        };
+        let clock = target.clock();
+        let pending = PendingAttempt {
+            target: target.name(),
+            kind: AttemptKind::Count,
+            request,
+            began: clock.now(),
+            model: target.model(),
+            body: None,
+        };
+        let entered = enter(gate, pending, clock).await.ok()?;
+        Some(entered.attempt)
     }
 }
 

@@ -6,6 +6,7 @@
 //! - [`walk`] calls one target after another,
 //! - [`retry`] decides whether a failed target is called again,
 //! - [`commit`] decides when a stream commits, which ends failover,
+//! - [`gate`] lets attempts pass and is told how they ended,
 //! - [`target`] reports outcomes to `health`, which benches targets,
 //! - [`shaping`] and [`fit`] adapt a request to one target.
 //!
@@ -44,7 +45,10 @@ use commit::{Committed, Items, StreamElement};
 pub use config::{AllBenched, ChainConfig};
 #[cfg(feature = "images")]
 pub use fit_images::FitImages;
-pub use gate::AttemptKind;
+pub use gate::{
+    AttemptEnd, AttemptGate, AttemptKind, AttemptPermit, AttemptReport, GateDecision, GatePass,
+    GateRefusal, PendingAttempt,
+};
 use operation::{Embed, Forward, ForwardOutput, Generate, StreamEvents};
 pub use preview::Preview;
 use relay::Relay;
@@ -80,6 +84,7 @@ pub struct Chain {
     targets: Arc<[ChainTarget]>,
     config: Arc<ChainConfig>,
     observers: Observers,
+    gate: Option<Arc<dyn AttemptGate>>,
 }
 
 /// A committed stream of events.
@@ -123,7 +128,15 @@ impl Chain {
             targets: Arc::from(targets),
             config,
             observers,
+            gate: None,
         }
+    }
+
+    /// Asks this gate before every attempt, instead of an earlier one.
+    #[must_use]
+    pub fn gated_by(mut self, gate: Arc<dyn AttemptGate>) -> Self {
+        self.gate = Some(gate);
+        self
     }
 
     /// Changes the configuration; targets and their health stay shared.
@@ -192,6 +205,7 @@ impl Chain {
         let walk = Walk::new(self, Request::default(), Embed { dialect, body });
         let mut served = walk.serve().await?;
         served.permit.succeed();
+        served.attempt.settle(AttemptEnd::Served);
         Ok((served.output, served.attempt_log))
     }
 
@@ -212,6 +226,7 @@ impl Chain {
         Box::pin(Relay::new(
             served.output,
             served.permit,
+            served.attempt,
             served.target.name().clone(),
             self.config.classify.clone(),
             self.observers.clone(),
@@ -227,6 +242,7 @@ impl Chain {
         let target = served.target.name().as_str();
         self.observers.notify(&Notice::Served { target });
         served.permit.succeed();
+        served.attempt.settle(AttemptEnd::Served);
         let mut response = served.output;
         response.usage += served.spent;
         response.model = served.target.name().as_str().to_owned();

@@ -10,16 +10,30 @@ use majordomo_llm::{
 };
 
 use super::commit::{self, Committed, empty_response};
+use super::gate::{AdmittedAttempt, AttemptKind};
 
 /// An operation that a [`Walk`](super::walk::Walk) attempts on one target after another.
 pub(super) trait Operation: Send + Sync {
     type Output: Send;
 
+    /// What its attempts are for.
+    const KIND: AttemptKind = AttemptKind::Answer;
+
+    /// Calls a target. A stream tells the attempt what arrives.
     fn call<'a>(
         &'a self,
         model: &'a dyn Model,
         request: Request,
+        attempt: &'a mut AdmittedAttempt,
     ) -> BoxFuture<'a, Result<Self::Output>>;
+
+    /// The body, if it is not part of the request.
+    fn body(&self) -> Option<&Bytes> {
+        None
+    }
+
+    /// Tells the attempt of a whole response.
+    fn received(&self, _output: &Self::Output, _attempt: &mut AdmittedAttempt) {}
 
     /// Rejects an unusable response.
     fn reject(&self, _output: &Self::Output) -> Option<Rejection> {
@@ -48,8 +62,13 @@ impl Operation for Generate {
         &'a self,
         model: &'a dyn Model,
         request: Request,
+        _attempt: &'a mut AdmittedAttempt,
     ) -> BoxFuture<'a, Result<Response>> {
         model.generate(request)
+    }
+
+    fn received(&self, response: &Response, attempt: &mut AdmittedAttempt) {
+        attempt.received(response);
     }
 
     fn reject(&self, response: &Response) -> Option<Rejection> {
@@ -84,8 +103,9 @@ impl Operation for StreamEvents {
         &'a self,
         model: &'a dyn Model,
         request: Request,
+        attempt: &'a mut AdmittedAttempt,
     ) -> BoxFuture<'a, Result<Committed<Event>>> {
-        Box::pin(commit::events(model, request))
+        Box::pin(commit::events(model, request, attempt))
     }
 }
 
@@ -108,13 +128,18 @@ impl Operation for Forward {
         &'a self,
         model: &'a dyn Model,
         request: Request,
+        attempt: &'a mut AdmittedAttempt,
     ) -> BoxFuture<'a, Result<ForwardOutput>> {
         Box::pin(async move {
             let same = model.dialect().is_some_and(|own| own == self.dialect);
             if same && model.capabilities().streaming {
-                return Ok(ForwardOutput::Pieces(commit::pieces(model, request).await?));
+                return Ok(ForwardOutput::Pieces(
+                    commit::pieces(model, request, attempt).await?,
+                ));
             }
-            Ok(ForwardOutput::Events(commit::events(model, request).await?))
+            Ok(ForwardOutput::Events(
+                commit::events(model, request, attempt).await?,
+            ))
         })
     }
 }
@@ -128,7 +153,18 @@ pub(super) struct Embed {
 impl Operation for Embed {
     type Output = Bytes;
 
-    fn call<'a>(&'a self, model: &'a dyn Model, _request: Request) -> BoxFuture<'a, Result<Bytes>> {
+    const KIND: AttemptKind = AttemptKind::Embed;
+
+    fn call<'a>(
+        &'a self,
+        model: &'a dyn Model,
+        _request: Request,
+        _attempt: &'a mut AdmittedAttempt,
+    ) -> BoxFuture<'a, Result<Bytes>> {
         model.embed(&self.dialect, self.body.clone())
+    }
+
+    fn body(&self) -> Option<&Bytes> {
+        Some(&self.body)
     }
 }

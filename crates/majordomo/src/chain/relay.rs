@@ -1,8 +1,8 @@
 //! Relays a committed stream to the caller.
 //!
 //! Yields exactly one terminal item, a `Finish` or an error. How the stream ended is
-//! reported to health and observers; a caller that drops it reports neither success nor
-//! failure.
+//! reported to health, observers and the gate; a caller that drops it reports neither
+//! success nor failure, and cancels the attempt.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,6 +14,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::commit::{Committed, Items, StreamElement, truncated};
 use super::config::Classify;
+use super::gate::{AdmittedAttempt, AttemptEnd};
 use super::target::TargetPermit;
 use super::walk::deadline_passed;
 use crate::observe::{Notice, Observers};
@@ -25,6 +26,7 @@ pub(super) struct Relay<T> {
     /// None after the terminal item.
     rest: Option<Items<T>>,
     permit: TargetPermit,
+    attempt: AdmittedAttempt,
     target: TargetName,
     classify: Option<Classify>,
     observers: Observers,
@@ -35,6 +37,7 @@ impl<T: StreamElement> Relay<T> {
     pub(super) fn new(
         committed: Committed<T>,
         permit: TargetPermit,
+        attempt: AdmittedAttempt,
         target: TargetName,
         classify: Option<Classify>,
         observers: Observers,
@@ -44,6 +47,7 @@ impl<T: StreamElement> Relay<T> {
             preamble: committed.preamble.into_iter(),
             rest: Some(committed.rest),
             permit,
+            attempt,
             target,
             classify,
             observers,
@@ -58,6 +62,7 @@ impl<T: StreamElement> Relay<T> {
                 target: self.target.as_str(),
             });
             self.permit.succeed();
+            self.attempt.settle(AttemptEnd::Served);
         }
         Some(Ok(item))
     }
@@ -75,6 +80,7 @@ impl<T: StreamElement> Relay<T> {
             reason: &error.reason(),
         });
         self.permit.fail(class, &error);
+        self.attempt.fail(class, &error);
         Some(Err(error))
     }
 }
@@ -91,7 +97,11 @@ impl<T: StreamElement> Stream for Relay<T> {
             return Poll::Ready(None);
         };
         match rest.as_mut().poll_next(cx) {
-            Poll::Ready(Some(Ok(item))) => Poll::Ready(this.yield_item(item)),
+            Poll::Ready(Some(Ok(item))) => {
+                // The items of the preamble are counted already.
+                this.attempt.observe(item.events(), item.content_bytes());
+                Poll::Ready(this.yield_item(item))
+            }
             Poll::Ready(Some(Err(error))) => Poll::Ready(this.fail(error)),
             Poll::Ready(None) => Poll::Ready(this.fail(truncated())),
             Poll::Pending => {

@@ -12,6 +12,7 @@ use majordomo_llm::{
 use tokio::time::{timeout, timeout_at};
 
 use super::attempt_log::AttemptRecorder;
+use super::gate::{AdmittedAttempt, AttemptGate, GateRefusal, PendingAttempt, enter};
 use super::operation::Operation;
 use super::retry::RetryBudget;
 use super::shaping::{ShapeMode, reduce_request, shape_for};
@@ -22,6 +23,7 @@ use super::{AllBenched, Chain, ChainConfig, ChainTarget, Shaped};
 pub(super) struct Walk<'a, O> {
     targets: &'a [ChainTarget],
     config: &'a ChainConfig,
+    gate: Option<&'a dyn AttemptGate>,
     request: Request,
     operation: O,
     deadline: Option<tokio::time::Instant>,
@@ -40,6 +42,8 @@ pub(super) struct Served<'a, T> {
     pub(super) output: T,
     pub(super) target: &'a ChainTarget,
     pub(super) permit: TargetPermit,
+    /// Has yet to be settled.
+    pub(super) attempt: AdmittedAttempt,
     pub(super) attempt_log: AttemptLog,
     pub(super) deadline: Option<tokio::time::Instant>,
     /// Usage of rejected responses.
@@ -53,6 +57,7 @@ impl<'a, T> Served<'a, T> {
             output,
             target: self.target,
             permit: self.permit,
+            attempt: self.attempt,
             attempt_log: self.attempt_log,
             deadline: self.deadline,
             spent: self.spent,
@@ -74,6 +79,7 @@ impl<'a, O: Operation> Walk<'a, O> {
         Self {
             targets: &chain.targets,
             config: &chain.config,
+            gate: chain.gate.as_deref(),
             deadline: timeout.and_then(|timeout| now.checked_add(timeout)),
             recorder: AttemptRecorder::new(&chain.observers, chain.targets[0].clock()),
             request,
@@ -166,35 +172,49 @@ impl<'a, O: Operation> Walk<'a, O> {
         let mut budget = RetryBudget::new(retries);
         loop {
             let began = self.recorder.now();
-            let shaped = match self.shaped(target, &budget).await {
+            let mut shaped = match self.shaped(target, &budget).await {
                 Ok(shaped) => shaped,
                 Err(error) => return self.unfit(target, error),
             };
+            let mut attempt = match self.enter(target, &mut shaped, began).await {
+                Ok(Ok(attempt)) => attempt,
+                Ok(Err(refusal)) => {
+                    self.recorder.denied(target, refusal);
+                    return WalkStep::Next;
+                }
+                Err(error) => return self.unfit(target, error),
+            };
             let (request, notes) = shaped.request.recording_changes();
-            let output = self.call(target, request).await;
+            let output = self.call(target, request, &mut attempt).await;
             let mut changes = shaped.changes;
             changes.extend(notes.take());
             let error = match output {
-                Ok(output) => match self.operation.reject(&output) {
-                    None => {
-                        let served = self.served(target, permit, output, changes, began);
-                        return WalkStep::End(Ok(served));
-                    }
-                    Some(rejection) => {
-                        self.keep_rejected(rejection.response);
-                        let error = rejection.error;
-                        if permit.still_good() && budget.repair_with(rejection.repair) {
-                            let class = self.config.class_of(&error);
-                            self.recorder.failed(target, began, changes, class, &error);
-                            continue;
+                Ok(output) => {
+                    self.operation.received(&output, &mut attempt);
+                    match self.operation.reject(&output) {
+                        None => {
+                            let served =
+                                self.served(target, permit, attempt, output, changes, began);
+                            return WalkStep::End(Ok(served));
                         }
-                        error
+                        Some(rejection) => {
+                            self.keep_rejected(rejection.response);
+                            let error = rejection.error;
+                            if permit.still_good() && budget.repair_with(rejection.repair) {
+                                let class = self.config.class_of(&error);
+                                attempt.fail(class, &error);
+                                self.recorder.failed(target, began, changes, class, &error);
+                                continue;
+                            }
+                            error
+                        }
                     }
-                },
+                }
                 Err(error) => error,
             };
             let error = error.with_target(target.name().provider(), target.name().model());
             let class = self.config.class_of(&error);
+            attempt.fail(class, &error);
             self.recorder.failed(target, began, changes, class, &error);
             let could_serve = !class.is_incapable() && class != Class::Forbidden;
             self.failed_in_service |=
@@ -240,8 +260,41 @@ impl<'a, O: Operation> Walk<'a, O> {
             .await
     }
 
-    async fn call(&self, target: &ChainTarget, request: Request) -> Result<O::Output> {
-        let call = self.operation.call(target.model(), request);
+    /// Asks the gate, if there is one. The outer error is the deadline's.
+    async fn enter(
+        &self,
+        target: &ChainTarget,
+        shaped: &mut Shaped,
+        began: Instant,
+    ) -> Result<Result<AdmittedAttempt, GateRefusal>> {
+        let Some(gate) = self.gate else {
+            return Ok(Ok(AdmittedAttempt::default()));
+        };
+        let pending = PendingAttempt {
+            target: target.name(),
+            kind: O::KIND,
+            request: &shaped.request,
+            began,
+            model: target.model(),
+            body: self.operation.body(),
+        };
+        let entering = enter(gate, pending, target.clock());
+        let entered = match self.in_time(async { Ok(entering.await) }).await? {
+            Ok(entered) => entered,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let limited = entered.limit_output(&mut shaped.request);
+        shaped.changes.extend(limited);
+        Ok(Ok(entered.attempt))
+    }
+
+    async fn call(
+        &self,
+        target: &ChainTarget,
+        request: Request,
+        attempt: &mut AdmittedAttempt,
+    ) -> Result<O::Output> {
+        let call = self.operation.call(target.model(), request, attempt);
         let Some(limit) = self.config.attempt else {
             return self.in_time(call).await;
         };
@@ -275,6 +328,7 @@ impl<'a, O: Operation> Walk<'a, O> {
         &mut self,
         target: &'a ChainTarget,
         permit: TargetPermit,
+        attempt: AdmittedAttempt,
         output: O::Output,
         changes: Vec<Change>,
         began: Instant,
@@ -283,6 +337,7 @@ impl<'a, O: Operation> Walk<'a, O> {
             output,
             target,
             permit,
+            attempt,
             attempt_log: self.recorder.served(target, began, changes),
             deadline: self.deadline,
             spent: usage_of(self.rejected.as_ref()),

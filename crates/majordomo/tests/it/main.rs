@@ -14,6 +14,7 @@ mod examples;
 mod failover;
 mod failure_classes;
 mod fit;
+mod gate;
 mod health;
 mod images;
 mod observers;

@@ -3,6 +3,9 @@
 //! Frames are fully decoded up to the first semantic event, where the chain
 //! commits; after that they are only tapped for usage, the terminator and errors.
 //! An error frame is not forwarded: the caller encodes the error itself.
+//!
+//! The content of frames that are only tapped is estimated: all of a stream's frames wrap
+//! it in about as many bytes as the first one does.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -20,6 +23,8 @@ pub(super) struct RawChunks {
     frames: Frames,
     /// Whether a semantic event was seen.
     committed: bool,
+    /// Bytes of a frame that are not content.
+    overhead: usize,
     /// The final item, yielded at the end of the body.
     last: Option<Result<RawChunk>>,
     over: bool,
@@ -32,6 +37,7 @@ impl RawChunks {
             reader,
             frames,
             committed: false,
+            overhead: 0,
             last: None,
             over: false,
         }
@@ -47,9 +53,12 @@ impl RawChunks {
         let buffer = self.frames.waiting().clone();
         let mut whole = 0;
         while let Some(frame) = self.frames.next() {
-            if let Err(error) = self.read(&frame, &mut chunk.events) {
-                self.last = Some(Err(self.body.fail(error)));
-                break;
+            match self.read(&frame, &mut chunk.events) {
+                Ok(content) => chunk.content_bytes += content,
+                Err(error) => {
+                    self.last = Some(Err(self.body.fail(error)));
+                    break;
+                }
             }
             whole += frame.len();
         }
@@ -58,27 +67,35 @@ impl RawChunks {
         chunk
     }
 
-    fn read(&mut self, frame: &[u8], events: &mut Vec<Event>) -> Result<()> {
+    /// Reads a frame and returns about how many bytes of content it carries.
+    fn read(&mut self, frame: &[u8], events: &mut Vec<Event>) -> Result<usize> {
         if self.committed {
-            if !is_ping(frame) {
+            let ping = is_ping(frame);
+            if !ping {
                 self.body.model_alive();
             }
-            return self.reader.tap(frame, events);
+            self.reader.tap(frame, events)?;
+            let content = frame.len().saturating_sub(self.overhead);
+            return Ok(if ping { 0 } else { content });
         }
+        let earlier = events.len();
         let read = self.reader.push(frame, events);
-        for event in &*events {
+        let mut content = 0;
+        for event in &events[earlier..] {
             self.body.event_received(event);
             self.committed |= event.is_semantic();
+            content += event.content_len();
         }
-        read
+        self.overhead = frame.len().saturating_sub(content);
+        read.map(|()| content)
     }
 
     /// The finish event is yielded alone, after all bytes.
     fn hold_finish(&mut self, events: &mut Vec<Event>) {
         if matches!(events.last(), Some(Event::Finish(_))) {
             let last = RawChunk {
-                bytes: Bytes::new(),
                 events: events.pop().into_iter().collect(),
+                ..RawChunk::default()
             };
             self.last = Some(Ok(last));
         }
@@ -90,7 +107,10 @@ impl RawChunks {
         let mut chunk = RawChunk::default();
         let rest = self.frames.rest();
         let read = self.read(&rest, &mut chunk.events);
-        let finished = read.and_then(|()| self.reader.finish(&mut chunk.events));
+        let finished = read.and_then(|content| {
+            chunk.content_bytes = content;
+            self.reader.finish(&mut chunk.events)
+        });
         if let Err(error) = finished {
             self.last = Some(Err(self.body.fail(error)));
             return chunk;

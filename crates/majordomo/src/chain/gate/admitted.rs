@@ -1,0 +1,107 @@
+//! An attempt that passed the gate, from its admission to its settlement.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use majordomo_llm::{Class, Error, Event, Part, Response, Usage};
+
+use super::{AttemptEnd, AttemptPermit, AttemptReport};
+use crate::clock::Clock;
+
+/// An admitted attempt; dropping it settles it as cancelled. Empty without a gate.
+#[derive(Default)]
+pub(in crate::chain) struct AdmittedAttempt(Option<Box<Metered>>);
+
+/// What is known of an attempt so far.
+struct Metered {
+    permit: Box<dyn AttemptPermit>,
+    clock: Arc<dyn Clock>,
+    began: Instant,
+    first_token: Option<Duration>,
+    reported: Option<Usage>,
+    received_bytes: u64,
+}
+
+impl AdmittedAttempt {
+    pub(in crate::chain) fn new(
+        permit: Option<Box<dyn AttemptPermit>>,
+        clock: Arc<dyn Clock>,
+        began: Instant,
+    ) -> Self {
+        Self(permit.map(|permit| {
+            Box::new(Metered {
+                permit,
+                clock,
+                began,
+                first_token: None,
+                reported: None,
+                received_bytes: 0,
+            })
+        }))
+    }
+
+    /// Counts an item of a stream: its events and its bytes of content.
+    pub(in crate::chain) fn observe(&mut self, events: &[Event], content_bytes: usize) {
+        let Some(attempt) = &mut self.0 else {
+            return;
+        };
+        attempt.received_bytes += content_bytes as u64;
+        for event in events {
+            if let Event::Usage(usage) = event {
+                attempt.report(*usage);
+            }
+            if attempt.first_token.is_none() && event.is_semantic() {
+                attempt.first_token = Some(attempt.elapsed());
+            }
+        }
+    }
+
+    /// Counts a whole response.
+    pub(in crate::chain) fn received(&mut self, response: &Response) {
+        if let Some(attempt) = &mut self.0 {
+            attempt.report(response.usage);
+            let content = response.parts.iter().map(Part::content_len);
+            attempt.received_bytes = content.sum::<usize>() as u64;
+        }
+    }
+
+    /// Settles the attempt as failed.
+    pub(in crate::chain) fn fail(&mut self, class: Class, error: &Error) {
+        let status = error.status();
+        self.settle(AttemptEnd::Failed { class, status });
+    }
+
+    /// Settles the attempt, unless it is settled already.
+    pub(in crate::chain) fn settle(&mut self, end: AttemptEnd) {
+        let Some(attempt) = self.0.take() else {
+            return;
+        };
+        let report = AttemptReport {
+            end,
+            reported: attempt.reported,
+            received_bytes: attempt.received_bytes,
+            took: attempt.elapsed(),
+            first_token: attempt.first_token,
+        };
+        attempt.permit.settle(report);
+    }
+}
+
+impl Metered {
+    /// Keeps the provider's usage; one that is not known consists of zeros.
+    fn report(&mut self, usage: Usage) {
+        if usage.total() > 0 {
+            self.reported = Some(usage);
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.clock.now().saturating_duration_since(self.began)
+    }
+}
+
+impl Drop for AdmittedAttempt {
+    fn drop(&mut self) {
+        self.settle(AttemptEnd::Cancelled);
+    }
+}

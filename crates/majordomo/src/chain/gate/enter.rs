@@ -1,0 +1,46 @@
+//! Takes an attempt through the gate.
+
+use std::sync::Arc;
+
+use majordomo_llm::{Change, Request};
+
+use super::{AdmittedAttempt, AttemptGate, GateDecision, GateRefusal, PendingAttempt};
+use crate::clock::Clock;
+
+/// An attempt that may be sent.
+#[derive(Default)]
+pub(in crate::chain) struct Entered {
+    pub(in crate::chain) attempt: AdmittedAttempt,
+    /// The most output tokens it may request.
+    max_tokens: Option<u64>,
+}
+
+impl Entered {
+    /// Lowers the request's output limit as the gate demands.
+    pub(in crate::chain) fn limit_output(&self, request: &mut Request) -> Option<Change> {
+        let most = self.max_tokens?;
+        let asked = request.prompt().max_tokens;
+        if asked.is_some_and(|asked| asked <= most) {
+            return None;
+        }
+        request.edit().max_tokens = Some(most);
+        let verb = if asked.is_some() { "lowered" } else { "set" };
+        Some(Change::new("max_tokens", verb).detail(format!("to {most}")))
+    }
+}
+
+/// Asks the gate, and waits for it if it has to.
+pub(in crate::chain) async fn enter(
+    gate: &dyn AttemptGate,
+    pending: PendingAttempt<'_>,
+    clock: Arc<dyn Clock>,
+) -> Result<Entered, GateRefusal> {
+    let mut pass = match gate.enter(&pending) {
+        GateDecision::Now(decided) => decided?,
+        GateDecision::Later(deciding) => deciding.await?,
+    };
+    Ok(Entered {
+        attempt: AdmittedAttempt::new(pass.permit.take(), clock, pending.began),
+        max_tokens: pass.max_tokens,
+    })
+}

@@ -1,0 +1,51 @@
+//! An attempt that a gate is asked about.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use majordomo_llm::{Capabilities, Model, ModelExt, Request};
+
+use super::AttemptKind;
+use crate::spec::TargetName;
+
+/// Bytes of an embeddings body per token.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// An attempt that is about to be sent.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct PendingAttempt<'a> {
+    /// The target.
+    pub target: &'a TargetName,
+    /// What the attempt is for.
+    pub kind: AttemptKind,
+    /// The request, shaped for the target. Empty for embeddings.
+    pub request: &'a Request,
+    /// When the attempt began, by the registry's clock.
+    pub began: Instant,
+    pub(in crate::chain) model: &'a dyn Model,
+    /// The body of an embeddings request.
+    pub(in crate::chain) body: Option<&'a Bytes>,
+}
+
+impl PendingAttempt<'_> {
+    /// Estimates the input tokens. Walks the request: call it once.
+    pub fn input_tokens(&self) -> u64 {
+        match self.body {
+            Some(body) => (body.len() as u64).div_ceil(BYTES_PER_TOKEN),
+            None => self.model.estimate_tokens(self.request),
+        }
+    }
+
+    /// What the target supports.
+    pub fn capabilities(&self) -> Arc<Capabilities> {
+        self.model.capabilities()
+    }
+
+    /// The same attempt for another purpose.
+    #[must_use]
+    pub fn of_kind(self, kind: AttemptKind) -> Self {
+        Self { kind, ..self }
+    }
+}

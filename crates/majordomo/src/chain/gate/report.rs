@@ -1,0 +1,107 @@
+//! How an attempt ended.
+
+use std::time::Duration;
+
+use majordomo_llm::{Class, Usage};
+
+/// Bytes of content per token.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// How an attempt ended, and what it used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AttemptReport {
+    /// How it ended.
+    pub end: AttemptEnd,
+    /// The provider's last report. Of a stream that did not finish, it is an opening one,
+    /// which lacks most of the output.
+    pub reported: Option<Usage>,
+    /// Bytes of content that arrived: text, reasoning, arguments. An estimate for streams
+    /// that are forwarded as bytes.
+    pub received_bytes: u64,
+    /// Until the end of the response.
+    pub took: Duration,
+    /// Until the first content of a stream.
+    pub first_token: Option<Duration>,
+}
+
+/// The outcome of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AttemptEnd {
+    /// The response is complete.
+    Served,
+    /// The attempt failed, or its response was rejected.
+    Failed {
+        /// The class of the failure.
+        class: Class,
+        /// The HTTP status, if any.
+        status: Option<u16>,
+    },
+    /// The caller dropped the request or its stream.
+    Cancelled,
+    /// It was admitted, but the caller dropped the request before anything was sent.
+    NotSent,
+}
+
+impl AttemptReport {
+    /// The report of an attempt that was admitted in vain.
+    pub(super) fn not_sent() -> Self {
+        Self {
+            end: AttemptEnd::NotSent,
+            reported: None,
+            received_bytes: 0,
+            took: Duration::ZERO,
+            first_token: None,
+        }
+    }
+
+    /// Output tokens that arrived, by our own estimate.
+    pub fn received_tokens(&self) -> u64 {
+        self.received_bytes.div_ceil(BYTES_PER_TOKEN)
+    }
+
+    /// The usage as far as it is known: the provider's report, with at least the output
+    /// that arrived if the response is incomplete or the provider reported nothing.
+    pub fn usage(&self) -> Usage {
+        let mut usage = self.reported.unwrap_or_default();
+        if self.reported.is_none() || self.end != AttemptEnd::Served {
+            usage.output = usage.output.max(self.received_tokens());
+        }
+        usage
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CUT: AttemptReport = AttemptReport {
+        end: AttemptEnd::Cancelled,
+        reported: None,
+        received_bytes: 41,
+        took: Duration::ZERO,
+        first_token: None,
+    };
+
+    #[test]
+    fn an_incomplete_response_is_charged_by_what_arrived() {
+        let opening = Some(Usage::new(100, 1));
+        let late = Some(Usage::new(100, 30));
+        let served = AttemptEnd::Served;
+        for (end, reported, expected) in [
+            (AttemptEnd::Cancelled, None, Usage::new(0, 11)),
+            (AttemptEnd::Cancelled, opening, Usage::new(100, 11)),
+            (AttemptEnd::Cancelled, late, Usage::new(100, 30)),
+            (served, None, Usage::new(0, 11)),
+            (served, opening, Usage::new(100, 1)),
+        ] {
+            let report = AttemptReport {
+                end,
+                reported,
+                ..CUT
+            };
+            assert_eq!(report.usage(), expected, "{report:?}");
+        }
+    }
+}

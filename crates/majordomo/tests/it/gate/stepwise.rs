@@ -1,0 +1,155 @@
+//! A model that is pending once before everything it does, so that a test can drop a
+//! request at every await point.
+
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use majordomo::llm::{Dialect, ModelExtras, RawChunk, RawChunkStream};
+use majordomo::{
+    BoxFuture, Capabilities, Chain, Event, EventStream, Model, Request, Response, Result,
+};
+
+/// The dialect of raw streams.
+pub(super) const DIALECT: Dialect = Dialect::new("stepwise");
+
+/// Pending once.
+pub(super) async fn pause() {
+    let mut polled = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut polled, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Polls a future up to `polls` times and drops it.
+pub(super) fn poll_times<T>(future: impl Future<Output = T>, polls: usize) -> Option<T> {
+    let mut future = pin!(future);
+    let mut cx = Context::from_waker(Waker::noop());
+    for _ in 0..polls {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+            return Some(output);
+        }
+    }
+    None
+}
+
+/// Makes every target of a chain stepwise.
+pub(super) fn stepwise(chain: &Chain) -> Chain {
+    chain.wrap(|_, model| Arc::new(Stepwise(model)))
+}
+
+struct Stepwise(Arc<dyn Model>);
+
+impl Model for Stepwise {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn capabilities(&self) -> Arc<Capabilities> {
+        self.0.capabilities()
+    }
+
+    fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>> {
+        Box::pin(async move {
+            pause().await;
+            let response = self.0.generate(request).await;
+            pause().await;
+            response
+        })
+    }
+
+    fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
+        Box::pin(async move {
+            pause().await;
+            let stream = self.0.events(request).await?;
+            pause().await;
+            let events = Paused {
+                stream,
+                paused: false,
+                read: |event| event,
+            };
+            Ok(Box::pin(events) as EventStream)
+        })
+    }
+
+    fn extras(&self) -> Option<&dyn ModelExtras> {
+        Some(self)
+    }
+}
+
+impl ModelExtras for Stepwise {
+    fn dialect(&self) -> Option<Dialect> {
+        Some(DIALECT)
+    }
+
+    fn raw_chunks(&self, request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
+        Box::pin(async move {
+            pause().await;
+            let stream = self.0.events(request).await?;
+            let chunks = Paused {
+                stream,
+                paused: false,
+                read: raw_chunk,
+            };
+            Ok(Box::pin(chunks) as RawChunkStream)
+        })
+    }
+
+    fn count_tokens(&self, request: Request) -> BoxFuture<'_, Result<u64>> {
+        Box::pin(async move {
+            pause().await;
+            let response = self.0.generate(request).await?;
+            pause().await;
+            Ok(response.usage.input)
+        })
+    }
+
+    fn embed<'a>(&'a self, _: &Dialect, body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
+        Box::pin(async move {
+            pause().await;
+            self.0.generate(Request::user("embed")).await?;
+            pause().await;
+            Ok(body)
+        })
+    }
+}
+
+/// A frame of 100 bytes and the content.
+fn raw_chunk(event: Event) -> RawChunk {
+    RawChunk {
+        bytes: Bytes::from(vec![b'x'; 100 + event.content_len()]),
+        content_bytes: event.content_len(),
+        events: vec![event],
+    }
+}
+
+/// A stream that is pending once before each item.
+struct Paused<T> {
+    stream: EventStream,
+    paused: bool,
+    read: fn(Event) -> T,
+}
+
+impl<T> futures_core::Stream for Paused<T> {
+    type Item = Result<T>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if !std::mem::replace(&mut self.paused, true) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let polled = self.stream.as_mut().poll_next(cx);
+        if polled.is_ready() {
+            self.paused = false;
+        }
+        let read = self.read;
+        polled.map(|item| item.map(|event| event.map(read)))
+    }
+}
