@@ -57,6 +57,11 @@ fn throttled(attempt: &Attempt) -> bool {
     }
 }
 
+/// Whether the chain itself gave up, so that repeating the request repeats all of it.
+pub(crate) fn is_final(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Exhausted | ErrorKind::Denied)
+}
+
 /// Why a target did not serve; none if benched.
 fn class(attempt: &Attempt) -> Option<Class> {
     match &attempt.outcome {

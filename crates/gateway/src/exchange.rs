@@ -4,22 +4,22 @@
 //! known so far. Never holds content or a key.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use majordomo::chain::AttemptKind;
+use majordomo::chain::{AttemptGate, AttemptKind};
 use majordomo::llm::{AttemptLog, Change};
 use majordomo::{Chain, Error, Event, Model, Request, Response, Usage};
-use majordomo_vision::{DescribeCall, Scope};
+use majordomo_vision::Scope;
 use majordomo_wire::Loss;
 use tokio::time::Instant;
 
+use crate::call_journal::CallJournal;
 use crate::clip::clip;
 use crate::clock::wall_clock;
 use crate::fronts::{EndpointLabels, Front};
 use crate::outcome::{AttemptSummary, MAX_MODEL_NAME, MAX_TEXT, RequestOutcome, reason};
 use crate::record::{
     Description, FinishedRequest, Needs, RequestKind, ResponseMetadata, RoutedRequest, Sinks,
-    StartedRequest, TraceParent, UpstreamCall, cut, limit_changes,
+    StartedRequest, TraceParent, UpstreamCall, UsageSource, cut, limit_changes,
 };
 use crate::routes::RouteTrace;
 
@@ -28,10 +28,8 @@ pub(crate) struct Exchange {
     sinks: Arc<Sinks>,
     needs: Needs,
     began: Instant,
-    /// When the chain began.
-    chain_began: Duration,
-    /// When the target's stream ended.
-    stream_ended: Option<Duration>,
+    /// Every call to a provider, once there may be one.
+    journal: Option<Arc<CallJournal>>,
     /// The scope of its image descriptions.
     scope: Option<Scope>,
     record: FinishedRequest,
@@ -63,9 +61,8 @@ impl Exchange {
         Self {
             needs: sinks.needs(),
             sinks,
+            journal: None,
             began: Instant::now(),
-            chain_began: Duration::ZERO,
-            stream_ended: None,
             scope: None,
             record,
         }
@@ -74,6 +71,15 @@ impl Exchange {
     /// The id, which is also sent to the client.
     pub(crate) fn id(&self) -> &str {
         &self.record.id
+    }
+
+    /// The gate that every call of this request passes.
+    pub(crate) fn gate(&mut self) -> Arc<dyn AttemptGate> {
+        let arrived = self.began.into_std();
+        let journal = self
+            .journal
+            .get_or_insert_with(|| CallJournal::new(arrived));
+        Arc::clone(journal) as _
     }
 
     /// Sets the client's parent span, if a sink needs it.
@@ -119,7 +125,6 @@ impl Exchange {
         }
         self.record.routing = route;
         self.record.parameters = request.map(Into::into).unwrap_or_default();
-        self.chain_began = self.began.elapsed();
         self.sinks.routed(&RoutedRequest {
             id: &self.record.id,
             key: self.record.key.as_deref(),
@@ -160,10 +165,7 @@ impl Exchange {
         }
         match event {
             Event::Usage(usage) => self.record.usage = *usage,
-            Event::Finish(_) => {
-                self.record.outcome = RequestOutcome::Complete;
-                self.stream_ended = Some(self.began.elapsed());
-            }
+            Event::Finish(_) => self.record.outcome = RequestOutcome::Complete,
             event if self.record.first_token.is_none() && event.is_semantic() => {
                 self.record.first_token = Some(self.began.elapsed());
             }
@@ -186,7 +188,6 @@ impl Exchange {
         }
         self.record.reason = Some(reason(error));
         self.record.interrupted = Some(error.class());
-        self.stream_ended = Some(self.began.elapsed());
     }
 
     /// Records a request that ends with an error response.
@@ -224,7 +225,7 @@ impl Exchange {
         let now = wall_clock();
         record.arrived = now.checked_sub(record.took).unwrap_or(now);
         let described = self.scope.as_ref().map(Scope::calls).unwrap_or_default();
-        record.calls = self.calls(&record, &described);
+        self.settle(&mut record);
         record.descriptions = described.iter().map(Description::from).collect();
         record.change_count = record.changes.len();
         limit_changes(&mut record.changes);
@@ -236,40 +237,27 @@ impl Exchange {
         record
     }
 
-    /// The calls of the chain and of the describers, in order.
-    fn calls(&self, record: &FinishedRequest, described: &[DescribeCall]) -> Vec<UpstreamCall> {
-        let kind = match record.kind {
-            RequestKind::Embed => AttemptKind::Embed,
-            RequestKind::CountTokens => AttemptKind::Count,
-            RequestKind::Generate | RequestKind::Other => AttemptKind::Answer,
+    /// Completes the record with what its calls tell: their number if the chain was
+    /// dropped, and the tokens that no provider reported.
+    fn settle(&self, record: &mut FinishedRequest) {
+        let Some(journal) = &self.journal else {
+            return;
         };
-        let ended = record
-            .stream
-            .then(|| self.stream_ended.unwrap_or(record.took));
-        let own = UpstreamCall::of_chain(
-            &record.attempts,
-            kind,
-            self.chain_began,
-            ended,
-            record.usage,
+        record.calls = journal.close(record.took);
+        let own = |call: &&UpstreamCall| call.kind != AttemptKind::Describe;
+        let Some(last) = record.calls.iter().rfind(own) else {
+            return;
+        };
+        let count = || record.calls.iter().filter(own).count();
+        record.attempts_sent.get_or_insert_with(count);
+        let counted = matches!(
+            last.usage_source,
+            UsageSource::Partial | UsageSource::Estimated
         );
-        let mut calls: Vec<UpstreamCall> = own.collect();
-        for call in described {
-            let began = call.began.saturating_duration_since(self.began.into_std());
-            let attempts: Vec<_> = call.attempts.iter().map(AttemptSummary::from).collect();
-            calls.extend(UpstreamCall::of_chain(
-                &attempts,
-                AttemptKind::Describe,
-                began,
-                Some(began + call.took),
-                call.usage,
-            ));
+        if counted && last.kind == AttemptKind::Answer {
+            record.usage = last.usage;
+            record.usage_estimated = true;
         }
-        calls.sort_by_key(|call| call.at);
-        for (number, call) in (1..).zip(&mut calls) {
-            call.number = number;
-        }
-        calls
     }
 }
 
@@ -287,6 +275,8 @@ impl Drop for Exchange {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use majordomo::llm::{Attempt, AttemptOutcome};
     use majordomo::{Class, ErrorKind};
 

@@ -16,6 +16,7 @@
 pub mod config;
 
 mod admitted;
+mod call_journal;
 mod catalogue;
 mod client_error;
 mod clip;

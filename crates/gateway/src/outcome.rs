@@ -58,11 +58,6 @@ impl AttemptSummary {
     pub(crate) fn all(attempt_log: &AttemptLog) -> Vec<Self> {
         attempt_log.attempts.iter().map(Self::from).collect()
     }
-
-    /// Whether the target was called.
-    pub(crate) fn was_sent(&self) -> bool {
-        self.outcome != "skipped"
-    }
 }
 
 impl From<&Attempt> for AttemptSummary {
@@ -90,6 +85,11 @@ pub(crate) fn reason(error: &Error) -> String {
         let what = match &attempt.outcome {
             AttemptOutcome::Served => continue,
             AttemptOutcome::Skipped { class: None, .. } => "Benched".to_owned(),
+            // A gate's reason quotes nothing of the request.
+            AttemptOutcome::Skipped {
+                class: Some(Class::Denied),
+                reason,
+            } => reason.clone(),
             AttemptOutcome::Skipped {
                 class: Some(class), ..
             } => format!("{class:?}, not called"),

@@ -1,9 +1,9 @@
 //! Error responses in the client's own dialect.
 
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
-use majordomo::{Error, ErrorKind};
+use majordomo::Error;
 
-use crate::client_error::for_client;
+use crate::client_error::{for_client, is_final};
 use crate::exchange::Exchange;
 use crate::fronts::Front;
 use crate::response_body::Body;
@@ -11,7 +11,7 @@ use crate::response_headers;
 
 /// The response to a failed request.
 pub(crate) fn fail(front: Front, mut exchange: Exchange, error: Error) -> Response<Body> {
-    let exhausted = error.kind() == ErrorKind::Exhausted;
+    let exhausted = is_final(&error);
     let error = for_client(error);
     let mut response = error_response(front, &error);
     exchange.failed(&error, response.status().as_u16());

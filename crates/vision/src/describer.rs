@@ -54,7 +54,7 @@ pub(super) async fn call(
     let message = Message::new(Role::User, vec![image, Part::text(prompt_text)]);
     let request = Request::from(vec![message]).max_tokens(max_tokens);
     let mut record = CallRecorder::new(scope, clock);
-    let open = match chain.open(request).await {
+    let open = match scope.gate_of(chain).open(request).await {
         Ok(open) => open,
         Err(error) => {
             record.attempts = error.attempt_log().attempts.clone();

@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use majordomo::Chain;
+use majordomo::chain::{AttemptGate, AttemptKind, GateDecision, PendingAttempt};
+
 use super::cache::CacheKey;
 use super::outcome::DescribeCall;
 use super::single_flight::{CallOrigin, DescriptionResult};
@@ -18,18 +21,49 @@ struct ScopeState {
     latest: OnceLock<usize>,
     result: Mutex<HashMap<CacheKey, (DescriptionResult, CallOrigin)>>,
     calls: Mutex<Vec<DescribeCall>>,
+    /// Asked before every call.
+    gate: Option<Arc<dyn AttemptGate>>,
+}
+
+/// The gate of a request's chain, for calls that describe.
+struct DescribeGate(Arc<dyn AttemptGate>);
+
+impl AttemptGate for DescribeGate {
+    fn enter<'a>(&'a self, attempt: &PendingAttempt<'a>) -> GateDecision<'a> {
+        self.0.enter(&attempt.of_kind(AttemptKind::Describe))
+    }
 }
 
 impl Scope {
     /// A request of the client with this key name; empty without keys. Descriptions are
     /// cached for that key alone.
     pub fn of_key(name: impl Into<String>) -> Self {
+        Self::new(name.into(), None)
+    }
+
+    /// Like [`of_key`](Self::of_key); the gate is asked before every call, as about an
+    /// attempt of the kind [`Describe`](AttemptKind::Describe).
+    pub fn gated(name: impl Into<String>, gate: Arc<dyn AttemptGate>) -> Self {
+        Self::new(name.into(), Some(gate))
+    }
+
+    fn new(key: String, gate: Option<Arc<dyn AttemptGate>>) -> Self {
         Self(Arc::new(ScopeState {
-            key: name.into(),
+            key,
             latest: OnceLock::new(),
             result: Mutex::default(),
             calls: Mutex::default(),
+            gate,
         }))
+    }
+
+    /// The chain, with the request's gate.
+    pub(super) fn gate_of(&self, chain: &Chain) -> Chain {
+        let chain = chain.clone();
+        match &self.0.gate {
+            Some(gate) => chain.gated_by(Arc::new(DescribeGate(Arc::clone(gate)))),
+            None => chain,
+        }
     }
 
     /// All calls made for the request so far, by either entry point.

@@ -56,6 +56,7 @@ async fn count(
         .plan_unprocessed(&model, &request, admitted, false)
         .await?;
     admitted.exchange.routed(&chain, trace, Some(&request));
+    let chain = chain.gated_by(admitted.exchange.gate());
     let tokens = chain.count_tokens(request).await;
     Ok(counter.write_response(tokens))
 }

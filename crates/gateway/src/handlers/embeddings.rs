@@ -55,5 +55,6 @@ async fn embedded(
         .plan_unprocessed(&model, &empty_request, admitted, true)
         .await?;
     admitted.exchange.routed(&chain, trace, None);
+    let chain = chain.gated_by(admitted.exchange.gate());
     chain.embed(front.dialect(), body).await
 }

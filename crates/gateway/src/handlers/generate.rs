@@ -71,7 +71,8 @@ async fn plan_request(
     admitted.allow(&model)?;
     let request = request.client_headers(forwarded_headers(&admitted.headers));
     let key = admitted.key.as_ref().map(|key| key.name());
-    let scope = Scope::of_key(key.unwrap_or_default());
+    let gate = admitted.exchange.gate();
+    let scope = Scope::gated(key.unwrap_or_default(), Arc::clone(&gate));
     admitted.exchange.set_describe_scope(scope.clone());
     let plan = state.plan(&model, request, admitted, scope).await?;
     admitted.exchange.add_changes(plan.changes);
@@ -83,7 +84,7 @@ async fn plan_request(
             first_call: plan.request.prompt().next_call_number(),
         },
         request: plan.request,
-        chain: plan.chain,
+        chain: plan.chain.gated_by(gate),
         stream: match stream {
             StreamMode::FromBody => stream_requested,
             StreamMode::Events | StreamMode::Array => true,

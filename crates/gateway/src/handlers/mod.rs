@@ -9,6 +9,8 @@ mod count_tokens;
 mod embeddings;
 mod generate;
 mod models;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use count_tokens::count_tokens;
 pub(crate) use embeddings::embed;

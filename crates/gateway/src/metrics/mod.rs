@@ -129,7 +129,11 @@ impl Metrics {
                 "Failovers from a target to the next.",
                 &self.failovers,
             ),
-            ("tokens", "Tokens as reported by providers.", &self.tokens),
+            (
+                "tokens",
+                "Tokens as reported by providers, else estimated.",
+                &self.tokens,
+            ),
             (
                 "images_changed",
                 "Images changed for a target.",

@@ -5,8 +5,6 @@ use std::time::Duration;
 use majordomo::chain::AttemptKind;
 use majordomo::{Class, Usage};
 
-use crate::outcome::AttemptSummary;
-
 /// One request sent to a provider.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -41,7 +39,13 @@ pub struct UpstreamCall {
 pub enum UsageSource {
     /// The provider reported it for the whole response.
     Reported,
-    /// It is not: the provider reported nothing.
+    /// The provider's opening report, and our count of what arrived before the response
+    /// was cut.
+    Partial,
+    /// Our own estimate of the input, and our count of what arrived: the provider reported
+    /// nothing.
+    Estimated,
+    /// It is not: nothing arrived that would be billed.
     Unknown,
 }
 
@@ -55,45 +59,4 @@ pub enum CallOutcome {
     Failed,
     /// The client left before its end.
     Cancelled,
-}
-
-impl UpstreamCall {
-    /// The calls of a chain that began at `chain_began`. The serving attempt has the usage
-    /// and, if the response is a stream, lasts until `ended`.
-    pub(crate) fn of_chain<'a>(
-        attempts: impl IntoIterator<Item = &'a AttemptSummary>,
-        kind: AttemptKind,
-        chain_began: Duration,
-        ended: Option<Duration>,
-        usage: Usage,
-    ) -> impl Iterator<Item = Self> {
-        let sent = attempts.into_iter().filter(|attempt| attempt.was_sent());
-        sent.map(move |attempt| {
-            let served = attempt.outcome == "served";
-            let at = chain_began + attempt.at;
-            let usage = if served { usage } else { Usage::default() };
-            Self {
-                number: 0,
-                kind,
-                target: attempt.target.clone(),
-                at,
-                took: match ended {
-                    Some(ended) if served => ended.saturating_sub(at),
-                    _ => attempt.took,
-                },
-                first_token: (served && ended.is_some()).then_some(attempt.took),
-                outcome: match served {
-                    true => CallOutcome::Served,
-                    false => CallOutcome::Failed,
-                },
-                class: attempt.class,
-                status: attempt.status,
-                usage,
-                usage_source: match usage.total() {
-                    0 => UsageSource::Unknown,
-                    _ => UsageSource::Reported,
-                },
-            }
-        })
-    }
 }

@@ -30,6 +30,7 @@ impl RequestSink for RequestLog {
                     changes = record.change_count,
                     input_tokens = record.usage.input,
                     output_tokens = record.usage.output,
+                    tokens_estimated = record.usage_estimated.then_some(true),
                     describe_calls = described.map(|_| record.descriptions.len()),
                     describe_input_tokens = described.map(|usage| usage.input),
                     describe_output_tokens = described.map(|usage| usage.output),

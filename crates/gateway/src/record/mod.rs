@@ -59,6 +59,9 @@ pub struct FinishedRequest {
     pub calls: Vec<UpstreamCall>,
     /// Of the response; calls for descriptions have their own.
     pub usage: Usage,
+    /// Whether some of the usage is our own estimate, because the provider did not report
+    /// all of it.
+    pub usage_estimated: bool,
     /// The HTTP status of the response.
     pub status: u16,
     /// How it ended.
@@ -125,6 +128,7 @@ impl Default for FinishedRequest {
             changes: Vec::new(),
             change_count: 0,
             usage: Usage::default(),
+            usage_estimated: false,
             parameters: RequestParameters::default(),
             response: ResponseMetadata::default(),
             status: 200,

@@ -33,15 +33,8 @@ impl Spans {
             AttemptKind::Embed => "embeddings",
             _ => upstream.operation(),
         };
-        let served = call.outcome == CallOutcome::Served;
         let describes = call.kind == AttemptKind::Describe;
-        // An interrupted stream counts as served in the attempt log.
-        let failure = match served {
-            true if describes => None,
-            true => record.interrupted,
-            false => call.class,
-        };
-        let failure = failure.map(word);
+        let failure = call.class.map(word);
         let name = format!("{operation} {}", upstream.model);
         let mut attributes = Attributes::default();
         attributes.set(names::OPERATION, operation);
@@ -55,7 +48,8 @@ impl Spans {
         if !describes {
             write_parameters(&record.parameters, &mut attributes);
         }
-        if served {
+        // A stream that broke has begun as well.
+        if call.outcome == CallOutcome::Served || call.first_token.is_some() {
             if !describes {
                 write_response(&record.response, &mut attributes);
             }

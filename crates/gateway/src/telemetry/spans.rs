@@ -58,7 +58,10 @@ fn request_attributes(record: &FinishedRequest) -> Attributes {
     attributes.set_known(names::TARGET, record.target.as_deref().map(text));
     let sent = record.attempts_sent.unwrap_or_default();
     attributes.set(names::ATTEMPTS, number(sent as u64));
-    let skipped = record.attempts.iter().filter(|attempt| !attempt.was_sent());
+    let skipped = record
+        .attempts
+        .iter()
+        .filter(|attempt| attempt.outcome == "skipped");
     attributes.list(names::SKIPPED, skipped.map(skipped_target));
     attributes.set(names::CHANGES, number(record.change_count as u64));
     attributes.set(names::OUTCOME, record.outcome.name());
