@@ -75,23 +75,39 @@ def ssim(a, b):
     return float(values.mean())
 
 
+def like(image, result):
+    """The image, with the losses of the result's format."""
+    if not result.startswith(b"\xff\xd8"):
+        return image
+    out = io.BytesIO()
+    image.save(out, "JPEG", quality=85, subsampling=2)
+    return Image.open(out).convert("RGB")
+
+
+def luma(image):
+    return image @ np.array([[0.299], [0.587], [0.114]])
+
+
 def compare(path, result):
-    """The source as Pillow opens it, and the better SSIM; None if neither opens it."""
+    """The source as Pillow opens it, and the better SSIM of all channels and of luma; no
+    source if neither opens it."""
+    nothing = None, 0.0, 0.0
     with Image.open(io.BytesIO(result)) as image:
         image.seek(0)
         ours = flat(image)
-    found, source = [], None
     try:
         source = Image.open(path)
         if source.size[0] * source.size[1] > MAX_PIXELS or min(ours.size) < 8:
-            return None, 0.0
+            return nothing
     except Exception:
-        return None, 0.0
+        return nothing
+    found = []
     for make in (by_pillow, by_vips):
         try:
             theirs = make(path, ours.size)
-            if theirs.size == ours.size:
-                found.append(ssim(crop(ours), crop(theirs)))
         except Exception:
             continue
-    return (source, max(found)) if found else (None, 0.0)
+        if theirs.size == ours.size:
+            a, b = crop(ours), crop(like(theirs, result))
+            found.append((ssim(a, b), ssim(luma(a), luma(b))))
+    return (source, *max(found)) if found else nothing
