@@ -15,6 +15,7 @@ mod fit;
 mod input;
 mod key;
 mod log;
+mod log_filter;
 mod memory;
 mod models;
 mod output;

@@ -4,23 +4,21 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use majordomo_gateway::{Gateway, ServeOptions, StartError, environment};
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::ServeArgs;
 use crate::error::CliError;
 use crate::log::Log;
-use crate::memory;
+use crate::{log_filter, memory};
 
 /// Model names listed at startup; the rest are counted.
 const MOST_NAMES: usize = 12;
 
 pub(crate) async fn run(args: ServeArgs) -> Result<(), CliError> {
     let log = Log::new(std::io::stderr())?;
-    let lines = log.clone();
-    tracing_subscriber::fmt()
-        .with_writer(move || lines.clone())
-        .with_target(false)
-        .with_ansi(false)
-        .init();
+    start_log(&log);
     let options = ServeOptions {
         config: args.config,
         listen: args.listen,
@@ -47,6 +45,27 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), CliError> {
     }
     let _ = log.flush();
     Ok(())
+}
+
+/// Writes log lines of level `info` and above, or those that `RUST_LOG` selects.
+fn start_log(log: &Log) {
+    let lines = log.clone();
+    let format = tracing_subscriber::fmt()
+        .with_writer(move || lines.clone())
+        .with_target(false)
+        .with_ansi(false);
+    let variable = std::env::var("RUST_LOG").ok();
+    match log_filter::parse(variable.as_deref()) {
+        Ok(None) => format.init(),
+        Ok(Some(filter)) => {
+            let all = format.with_max_level(LevelFilter::TRACE).finish();
+            all.with(filter).init();
+        }
+        Err(problem) => {
+            format.init();
+            tracing::warn!("{problem}");
+        }
+    }
 }
 
 /// What was found, and where the gateway listens.

@@ -10,6 +10,7 @@ mod gateway;
 mod limits;
 mod listening;
 mod load;
+mod log;
 mod memory;
 mod signals;
 #[cfg(feature = "otel")]
