@@ -83,7 +83,7 @@ async fn a_world_readable_file_with_keys_is_warned_about_once() {
         .start()
         .await;
         gateway.send(chat_request("demo/text", false)).await;
-        let log = gateway.log_until("served request=").await;
+        let log = gateway.log_until("request=").await;
         let warned = log
             .matches("is readable by every user of this machine")
             .count();
