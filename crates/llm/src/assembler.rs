@@ -24,6 +24,7 @@ use crate::{Event, FinishReason, Native, Part, Reasoning, Response, Text, ToolCa
 /// ```
 #[derive(Debug, Default)]
 pub struct Assembler {
+    started: bool,
     slots: Vec<Slot>,
     id: Option<String>,
     model: Option<String>,
@@ -58,8 +59,14 @@ impl Assembler {
     pub fn push(&mut self, event: Event) -> Vec<ToolCall> {
         match event {
             Event::Start { id, model } => {
-                self.id = id.or(self.id.take());
-                self.model = model.or(self.model.take());
+                if std::mem::replace(&mut self.started, true) {
+                    *self = Self {
+                        started: true,
+                        ..Self::numbering_calls_from(self.first_call)
+                    };
+                }
+                self.id = id;
+                self.model = model;
             }
             Event::Text(delta) => self.extend(Part::text(delta)),
             Event::Refusal(delta) => self.extend(Part::Refusal(Text::new(delta))),
@@ -250,6 +257,31 @@ mod tests {
             .flat_map(|event| assembler.push(event))
             .collect();
         (calls, assembler.into_response())
+    }
+
+    #[test]
+    fn a_response_that_starts_over_keeps_nothing_of_the_first_attempt() {
+        let begin = |id: &str| Event::Start {
+            id: Some(id.into()),
+            model: None,
+        };
+        let (calls, response) = fold(vec![
+            begin("one"),
+            Event::Text("half".into()),
+            start(0, Some("a")),
+            arguments(0, "{\"x\":"),
+            Event::Usage(Usage {
+                input: 9,
+                ..Usage::default()
+            }),
+            begin("two"),
+            start(0, None),
+            Event::Finish(FinishReason::ToolCalls),
+        ]);
+        assert_eq!(response.id.as_deref(), Some("two"));
+        assert_eq!(response.text(), "");
+        assert_eq!(response.usage, Usage::default());
+        assert_eq!(calls, [ToolCall::new("call_7", "tool0", "{}")]);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use crate::{FinishReason, Native, Part, Usage};
 ///
 /// Stream readers produce and stream writers consume events that follow these rules:
 ///
-/// - At most one [`Event::Start`], before everything else.
+/// - [`Event::Start`] comes before everything else. A second one means that the
+///   provider started over: everything before it is void.
 /// - [`Event::Text`], [`Event::Refusal`] and [`Event::Reasoning`] extend the open part
 ///   of their kind, or open one.
 /// - [`Event::EndPart`], or any event of another kind, closes the open part.

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use crate::{
     Accept, CallOptions, Change, ChangeRecorder, Dialect, Effort, Json, Message, OutputFormat,
-    OutputSchema, Part, Prompt, Text, Timer, Tool, ToolChoice, WireSource,
+    OutputSchema, Part, Prompt, RawRecorder, Text, Timer, Tool, ToolChoice, WireSource,
 };
 
 /// A request to a model or chain. Cheap to clone: the [`Prompt`] is copy-on-write.
@@ -34,6 +34,7 @@ pub struct Request {
     source: Option<WireSource>,
     options: CallOptions,
     change_recorder: Option<ChangeRecorder>,
+    raw_recorder: Option<RawRecorder>,
     client_headers: Option<Arc<[(String, String)]>>,
 }
 
@@ -89,6 +90,7 @@ impl Request {
             source: _,
             options: _,
             change_recorder: _,
+            raw_recorder: _,
             client_headers: _,
         } = self;
         prompt
@@ -281,6 +283,18 @@ impl Request {
         let recorder = ChangeRecorder::default();
         self.change_recorder = Some(recorder.clone());
         (self, recorder)
+    }
+
+    /// Asks for the bytes of a streamed response, and returns where they will be.
+    pub fn recording_raw(mut self) -> (Self, RawRecorder) {
+        let recorder = RawRecorder::default();
+        self.raw_recorder = Some(recorder.clone());
+        (self, recorder)
+    }
+
+    /// Returns where to put the bytes of a streamed response, if they are wanted.
+    pub fn raw_recorder(&self) -> Option<&RawRecorder> {
+        self.raw_recorder.as_ref()
     }
 
     /// Records a change made for the target. Does nothing without a recorder.

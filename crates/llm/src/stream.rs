@@ -9,8 +9,8 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 
 use crate::{
-    Assembler, AttemptLog, AttemptOutcome, Error, ErrorKind, Event, Part, Response, Result,
-    ToolCall,
+    Assembler, AttemptLog, AttemptOutcome, Error, ErrorKind, Event, Part, RawRecorder, Response,
+    Result, ToolCall,
 };
 
 /// A stream of [`Event`]s. Dropping it cancels the request.
@@ -41,6 +41,7 @@ pub struct ResponseStream {
     ready: VecDeque<StreamItem>,
     model: String,
     attempt_log: AttemptLog,
+    raw: RawRecorder,
 }
 
 impl ResponseStream {
@@ -52,7 +53,15 @@ impl ResponseStream {
             ready: VecDeque::new(),
             model: model.into(),
             attempt_log: AttemptLog::default(),
+            raw: RawRecorder::default(),
         }
+    }
+
+    /// Sets where the provider's bytes will be, for `raw` of the final response.
+    #[must_use]
+    pub fn with_raw(mut self, raw: RawRecorder) -> Self {
+        self.raw = raw;
+        self
     }
 
     /// Sets the attempt log for the final response or error.
@@ -110,6 +119,7 @@ impl ResponseStream {
         let mut response = std::mem::take(&mut self.assembler).into_response();
         response.model = std::mem::take(&mut self.model);
         response.attempt_log = std::mem::take(&mut self.attempt_log);
+        response.raw = self.raw.take();
         response
     }
 

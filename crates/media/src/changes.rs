@@ -8,17 +8,24 @@ use crate::fit::Conversion;
 use crate::human::{Dimensions, human_bytes};
 
 impl Conversion {
-    /// The verb that describes the conversion best.
-    fn verb(&self) -> &'static str {
-        if self.from.is_animated() {
-            "stilled"
-        } else if self.from.upright() != (self.width, self.height) {
-            "resized"
-        } else if self.from.format != self.format {
-            "converted"
-        } else {
-            "re-encoded"
+    /// What was done to the image.
+    fn verbs(&self) -> Vec<&'static str> {
+        let done = [
+            (self.from.is_animated(), "stilled"),
+            (self.from.upright() != (self.width, self.height), "resized"),
+            (self.from.format != self.format, "converted"),
+            (!self.from.orientation.is_upright(), "rotated"),
+            (self.flattened, "flattened"),
+        ];
+        let mut verbs: Vec<_> = done
+            .iter()
+            .filter(|(was, _)| *was)
+            .map(|(_, verb)| *verb)
+            .collect();
+        if verbs.is_empty() {
+            verbs.push("re-encoded");
         }
+        verbs
     }
 }
 
@@ -29,7 +36,9 @@ pub(crate) struct Changes(Vec<Change>);
 impl Changes {
     /// Records that an image was re-encoded.
     pub(crate) fn converted(&mut self, image: usize, conversion: &Conversion) {
-        self.add(conversion.verb(), format!("image {image}: {conversion}"));
+        for verb in conversion.verbs() {
+            self.add(verb, format!("image {image}: {conversion}"));
+        }
     }
 
     /// Records that bytes after the end of an image are not sent.

@@ -46,9 +46,7 @@ fn read_function(cursor: &mut Cursor<'_>, rest: &mut Rest) -> ReadResult<Tool> {
     cursor.object(|key, cursor| {
         match &**key {
             "name" => tool.name = cursor.string()?.into_owned(),
-            "description" => {
-                tool.description = cursor.optional(|c| Ok(c.string()?.into_owned()))?
-            }
+            "description" => tool.description = cursor.optional_text()?,
             "parameters" => tool.parameters = cursor.optional(Cursor::raw)?.map(keep),
             "strict" => tool.strict = cursor.optional(Cursor::bool)?,
             _ => rest.take(format!("function.{key}"), cursor)?,

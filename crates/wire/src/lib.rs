@@ -17,17 +17,19 @@
 //! assert!(written.losses.is_empty());
 //! ```
 //!
-//! Every dialect has a folder with the same files. They share `base64`,
-//! `conversation`, `effort`, `failure`, `framing`, `function_tool`, `json`, `loss`,
+//! Every dialect has a folder with the same files. They share `arguments`,
+//! `base64`, `conversation`, `effort`, `failure`, `framing`, `function_tool`, `json`, `loss`,
 //! `open_calls`, `rfc3339`, `splice` and `tool_call_limits`, and use each other
 //! only where two dialects of one vendor overlap.
 
+mod arguments;
 mod base64;
 mod chat;
 mod codec;
 mod conversation;
 mod effort;
 mod failure;
+mod forwarded_calls;
 mod framing;
 mod function_tool;
 mod gemini;
@@ -48,8 +50,9 @@ pub use codec::{
     Codec, CountTokens, ErrorReply, FailedResponse, Incoming, Outgoing, Reply, StreamReader,
     StreamWriter, Written,
 };
+pub use forwarded_calls::ForwardedCalls;
 pub use framing::Frames;
 pub use json::ReadError;
-pub use loss::Loss;
+pub use loss::{Loss, LossVerb};
 pub use model_name::{model_of, with_model};
 pub use protocol::Protocol;

@@ -1,30 +1,89 @@
-//! What a dialect cannot express.
+//! What a dialect cannot express, and what a writer does about it.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use majordomo_llm::{Change, Dialect, FinishReason, Native, Part};
 
-/// A part of a request or response that was dropped, and why.
+use crate::json;
+
+/// What happened to a field that a dialect cannot express as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LossVerb {
+    /// Something was added that the dialect requires.
+    Added,
+    /// The nearest value that the dialect has was written instead.
+    Adjusted,
+    /// Content was put into another order.
+    Changed,
+    /// Another kind of value was written that says the same.
+    Converted,
+    /// Nothing was written for it.
+    Dropped,
+    /// Instructions were put with the other instructions.
+    Folded,
+    /// Several values were written as one.
+    Joined,
+    /// It was written at another place.
+    Moved,
+    /// A flag was written as a prefix of the text.
+    Prefixed,
+    /// Whitespace was removed.
+    Trimmed,
+    /// A text was written as a string inside an object.
+    Wrapped,
+}
+
+impl LossVerb {
+    /// The verb, as listed in a request's changes.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Adjusted => "adjusted",
+            Self::Changed => "changed",
+            Self::Converted => "converted",
+            Self::Dropped => "dropped",
+            Self::Folded => "folded",
+            Self::Joined => "joined",
+            Self::Moved => "moved",
+            Self::Prefixed => "prefixed",
+            Self::Trimmed => "trimmed",
+            Self::Wrapped => "wrapped",
+        }
+    }
+}
+
+impl fmt::Display for LossVerb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A part of a request or response that a dialect could not express as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// The field, by its name in the contract or in the client's dialect.
     pub field: String,
+    /// What happened to it.
+    pub verb: LossVerb,
     /// The reason, in a few words.
     pub why: String,
 }
 
 impl From<Loss> for Change {
     fn from(loss: Loss) -> Self {
-        Self::new(loss.field, "dropped").detail(loss.why)
+        Self::new(loss.field, loss.verb.as_str()).detail(loss.why)
     }
 }
 
-/// The losses of one write; each field is listed once.
+/// The losses of one write; each field is listed once per verb.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Losses {
     list: Vec<Loss>,
-    /// The fields of a list that is too long for a linear scan.
-    fields: HashSet<String>,
+    /// The dropped fields of a list that is too long for a linear scan. The
+    /// number of other verbs does not depend on the client.
+    dropped: HashSet<String>,
 }
 
 /// Longest list that is scanned linearly; most requests lose nothing.
@@ -50,37 +109,45 @@ const TRANSPORT: &[&str] = &[
 const ECHO: &str = "echo.";
 
 impl Losses {
-    /// Records a loss, once per field.
+    /// Records a dropped field, once.
     pub(crate) fn add(&mut self, field: &str, why: impl Into<String>) {
-        if self.has(field) {
+        self.record(LossVerb::Dropped, field, why);
+    }
+
+    /// Records what happened to a field, once per verb.
+    pub(crate) fn record(&mut self, verb: LossVerb, field: &str, why: impl Into<String>) {
+        if self.has(verb, field) {
             return;
         }
         self.list.push(Loss {
             field: field.to_owned(),
+            verb,
             why: why.into(),
         });
         match self.list.len() {
             ..=FEW => {}
             // The list has just outgrown the linear scan.
             length if length == FEW + 1 => {
-                let fields = self.list.iter().map(|loss| loss.field.clone());
-                self.fields = fields.collect();
+                let dropped = self.list.iter().filter(|l| l.verb == LossVerb::Dropped);
+                self.dropped = dropped.map(|loss| loss.field.clone()).collect();
             }
-            _ => {
-                self.fields.insert(field.to_owned());
+            _ if verb == LossVerb::Dropped => {
+                self.dropped.insert(field.to_owned());
             }
+            _ => {}
         }
     }
 
-    fn has(&self, field: &str) -> bool {
-        match self.list.len() {
-            ..=FEW => self.list.iter().any(|loss| loss.field == field),
-            _ => self.fields.contains(field),
+    fn has(&self, verb: LossVerb, field: &str) -> bool {
+        if verb == LossVerb::Dropped && self.list.len() > FEW {
+            return self.dropped.contains(field);
         }
+        let mut same_verb = self.list.iter().filter(|loss| loss.verb == verb);
+        same_verb.any(|loss| loss.field == field)
     }
 
     /// Returns the native fields if they belong to `dialect`; otherwise records
-    /// each of them as a loss.
+    /// each of them as a loss, unless it is empty.
     pub(crate) fn own<'n>(
         &mut self,
         native: Option<&'n Native>,
@@ -90,8 +157,12 @@ impl Losses {
         if native.dialect() == dialect {
             return Some(native);
         }
-        for (name, _) in native.fields() {
-            if !TRANSPORT.contains(&name) && !name.starts_with(ECHO) && !self.has(name) {
+        for (name, value) in native.fields() {
+            if !TRANSPORT.contains(&name)
+                && !name.starts_with(ECHO)
+                && !json::is_empty(value.as_str())
+                && !self.has(LossVerb::Dropped, name)
+            {
                 self.add(name, format!("specific to {}", native.dialect()));
             }
         }
@@ -116,7 +187,8 @@ impl Losses {
     /// Records a finish reason that a client will read as another one.
     pub(crate) fn finish(&mut self, reason: &FinishReason, understood: &FinishReason) {
         if reason != understood {
-            self.add("finish", format!("reported as {understood:?}"));
+            let why = format!("reported as {understood:?}");
+            self.record(LossVerb::Converted, "finish", why);
         }
     }
 
@@ -141,5 +213,22 @@ mod tests {
         let listed = losses.into_vec();
         assert!(listed.iter().map(|loss| &loss.field).eq(&names));
         assert!(listed.iter().all(|loss| loss.why == "first"));
+    }
+
+    #[test]
+    fn a_field_may_have_several_verbs() {
+        let mut losses = Losses::default();
+        for _ in 0..2 {
+            losses.record(LossVerb::Trimmed, "text", "trailing whitespace");
+            losses.add("text", "blank");
+            for n in 0..FEW {
+                losses.add(&format!("field{n}"), "fills the list");
+            }
+        }
+        let listed = losses.into_vec();
+        let verbs = listed.iter().filter(|loss| loss.field == "text");
+        let verbs: Vec<String> = verbs.map(|loss| loss.verb.to_string()).collect();
+        assert_eq!(verbs, ["trimmed", "dropped"]);
+        assert_eq!(listed.len(), FEW + 2);
     }
 }

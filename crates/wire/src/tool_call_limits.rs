@@ -73,6 +73,7 @@ struct SeenCalls {
 impl SeenCalls {
     fn observe(&mut self, event: &Event) -> Result<()> {
         match event {
+            Event::Start { .. } => *self = Self::default(),
             Event::ToolCallStart { index, .. } => {
                 self.begin()?;
                 self.open.push((*index, ArgumentLimits::default()));

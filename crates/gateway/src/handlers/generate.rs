@@ -7,7 +7,7 @@ use http::{HeaderValue, Response};
 use majordomo::chain::{ForwardedStream, Forwarding};
 use majordomo::{BoxFuture, Chain, Error, ErrorKind, Part, Request, Result};
 use majordomo_vision::Scope;
-use majordomo_wire::{Incoming, ReadError, Reply};
+use majordomo_wire::{ForwardedCalls, Incoming, ReadError, Reply};
 use tokio::time::timeout;
 
 use crate::admitted::AdmittedRequest;
@@ -138,6 +138,10 @@ fn encode_response(
     let own = response.raw.as_ref();
     let own = own.filter(|raw| front.forwards() && raw.dialect == front.dialect());
     let body = match own {
+        Some(raw) if response.tool_calls().next().is_some() => {
+            let mut calls = ForwardedCalls::new(front.protocol(), options.first_call);
+            calls.complete_body(raw.bytes.clone())
+        }
         Some(raw) => raw.bytes.clone(),
         None => {
             let model = response.reported_model.as_deref();
@@ -168,6 +172,7 @@ async fn respond_streaming(
         options,
         ..
     } = planned;
+    let first_call = options.first_call;
     let mut opening = open(front, chain, request);
     let keep_alive = state.server.keepalive.filter(|_| !array);
     let opened = match keep_alive {
@@ -184,7 +189,7 @@ async fn respond_streaming(
                     None => opening,
                 };
                 let relay = Relay::opening(front, admitted.exchange, opening, opener);
-                let relay = relay.dropped_by(on_lane);
+                let relay = relay.numbering_calls_from(first_call).dropped_by(on_lane);
                 *http_response.body_mut() =
                     Body::Stream(Box::new(relay.keep_alive(keep_alive.into())));
                 return http_response;
@@ -204,7 +209,7 @@ async fn respond_streaming(
             let opener = opener(front, model_of(&target).to_owned(), options);
             let on_lane = Some(admitted.heavy).filter(LaneHandle::runs_on_lane);
             let relay = Relay::begun(front, admitted.exchange, stream, opener, array);
-            let relay = relay.dropped_by(on_lane);
+            let relay = relay.numbering_calls_from(first_call).dropped_by(on_lane);
             *http_response.body_mut() = Body::Stream(Box::new(relay.keep_alive(keep_alive)));
             http_response
         }

@@ -22,8 +22,8 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use majordomo::chain::{ForwardedStream, Forwarding};
 use majordomo::llm::RawChunkStream;
-use majordomo::{BoxFuture, Error, Event, EventStream, Result};
-use majordomo_wire::StreamWriter;
+use majordomo::{BoxFuture, Error, ErrorKind, Event, EventStream, Result};
+use majordomo_wire::{ForwardedCalls, StreamWriter};
 
 pub(crate) use gemini_array::GeminiArray;
 pub(crate) use reply::{ReplyOptions, reply};
@@ -60,6 +60,10 @@ pub(crate) struct Relay {
     exchange: Exchange,
     keep_alive: Option<KeepAlive>,
     array: Option<GeminiArray>,
+    /// The calls of a stream that is forwarded as bytes.
+    calls: ForwardedCalls,
+    /// Whether events with content were encoded.
+    content_sent: bool,
     /// Set for a request on the heavy lane.
     heavy: Option<LaneHandle>,
 }
@@ -95,6 +99,8 @@ impl Relay {
             exchange,
             keep_alive: None,
             array: array.then(GeminiArray::default),
+            calls: ForwardedCalls::new(front.protocol(), 0),
+            content_sent: false,
             heavy: None,
         }
     }
@@ -114,8 +120,16 @@ impl Relay {
             exchange,
             keep_alive: None,
             array: None,
+            calls: ForwardedCalls::new(front.protocol(), 0),
+            content_sent: false,
             heavy: None,
         }
+    }
+
+    /// Numbers the calls that the provider sends without an id.
+    pub(crate) fn numbering_calls_from(mut self, first: usize) -> Self {
+        self.calls = ForwardedCalls::new(self.front.protocol(), first);
+        self
     }
 
     /// Drops what remains of a heavy request on the lane.
@@ -207,6 +221,10 @@ impl Relay {
             };
             match events.as_mut().poll_next(cx) {
                 Poll::Ready(Some(Ok(event))) => {
+                    if self.content_sent && matches!(event, Event::Start { .. }) {
+                        return self.fail(&started_over(), out);
+                    }
+                    self.content_sent |= event.is_semantic();
                     self.exchange.observe(&event);
                     let writer = writer.get_or_insert_with(|| opener(reported_model(&event)));
                     writer.write(&event, &mut out);
@@ -254,7 +272,7 @@ impl Relay {
                         self.exchange.observe(event);
                     }
                     let ended = matches!(chunk.events.last(), Some(Event::Finish(_)));
-                    out.push(chunk.bytes);
+                    out.push(self.calls.complete_frames(chunk.bytes));
                     if ended {
                         self.state = RelayState::FinishedRequest;
                     }
@@ -312,6 +330,14 @@ impl RelayState {
             ForwardedStream::Events(events) => Self::Events(events, None, opener),
         }
     }
+}
+
+/// The provider began a second response, and the first cannot be taken back.
+fn started_over() -> Error {
+    Error::new(
+        ErrorKind::Truncated,
+        "the provider started its response over",
+    )
 }
 
 fn reported_model(first: &Event) -> Option<&str> {

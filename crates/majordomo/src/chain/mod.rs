@@ -253,8 +253,9 @@ impl Chain {
     /// The response as text deltas, whole tool calls and a final [`Response`].
     pub async fn stream(&self, request: Request) -> Result<ResponseStream> {
         let first_call = request.prompt().next_call_number();
+        let (request, raw) = request.recording_raw();
         let open = self.open(request).await?;
-        let stream = ResponseStream::new(open.events, open.target, first_call);
+        let stream = ResponseStream::new(open.events, open.target, first_call).with_raw(raw);
         Ok(stream.with_attempt_log(open.attempt_log))
     }
 }

@@ -91,6 +91,11 @@ impl ClaudeModel {
         self.version >= (4, 1)
     }
 
+    /// Whether system messages may stand inside the conversation.
+    pub(super) fn accepts_system_turns(self) -> bool {
+        self.version >= (4, 8)
+    }
+
     /// Whether images are processed at the higher resolution.
     pub(super) fn has_high_resolution_vision(self) -> bool {
         self.version >= (4, 7)

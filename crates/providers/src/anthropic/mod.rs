@@ -1,10 +1,12 @@
 //! Recipe for the Anthropic Messages API.
 //!
 //! [`claude_model`] derives a model's restrictions from its id, [`thinking`]
-//! converts between efforts and budgets, [`api_version`] lists the API versions.
+//! converts between efforts and budgets, [`system_turns`] folds system messages,
+//! [`api_version`] lists the API versions.
 
 mod api_version;
 mod claude_model;
+mod system_turns;
 mod thinking;
 
 use ::http::{HeaderMap, HeaderName, HeaderValue};
@@ -157,6 +159,7 @@ impl Recipe for Anthropic {
     fn prepare(&self, mut request: Request, model: &str) -> Request {
         thinking::strip_unsigned(&mut request);
         let claude = ClaudeModel::parse(model);
+        system_turns::fold_system_turns(&mut request, claude);
         let forced = matches!(
             request.prompt().tool_choice,
             ToolChoice::Required | ToolChoice::Named(_)

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use bytes::BytesMut;
 use futures_core::Stream;
-use majordomo_llm::{Event, Result};
+use majordomo_llm::{Dialect, Event, RawBody, RawRecorder, Result};
 use majordomo_wire::StreamReader;
 
 use super::streamed_body::StreamedBody;
@@ -18,6 +19,17 @@ pub(super) struct EventDecoder {
     last: Option<Result<Event>>,
     over: bool,
     scratch: Vec<Event>,
+    kept: Option<KeptBytes>,
+}
+
+/// Longest stream whose bytes are kept.
+const MAX_KEPT: usize = 32 << 20;
+
+/// The bytes of the stream so far, for its final response.
+struct KeptBytes {
+    recorder: RawRecorder,
+    dialect: Dialect,
+    bytes: BytesMut,
 }
 
 impl EventDecoder {
@@ -29,7 +41,25 @@ impl EventDecoder {
             last: None,
             over: false,
             scratch: Vec::new(),
+            kept: None,
         }
+    }
+
+    /// Keeps the bytes for a caller who wants them.
+    pub(super) fn recording(mut self, recorder: Option<RawRecorder>, dialect: Dialect) -> Self {
+        self.kept = recorder.map(|recorder| KeptBytes {
+            recorder,
+            dialect,
+            bytes: BytesMut::new(),
+        });
+        self
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if let Some(kept) = &mut self.kept {
+            kept.bytes.extend_from_slice(bytes);
+        }
+        self.kept.take_if(|kept| kept.bytes.len() > MAX_KEPT);
     }
 
     /// Queues the events that the reader produced.
@@ -37,7 +67,13 @@ impl EventDecoder {
         for event in std::mem::take(&mut self.scratch) {
             self.body.event_received(&event);
             match event {
-                Event::Finish(_) => self.last = Some(Ok(event)),
+                Event::Finish(_) => {
+                    if let Some(kept) = self.kept.take() {
+                        let raw = RawBody::new(kept.dialect, kept.bytes.freeze());
+                        kept.recorder.set(raw);
+                    }
+                    self.last = Some(Ok(event));
+                }
                 event => self.ready.push_back(event),
             }
         }
@@ -75,6 +111,7 @@ impl Stream for EventDecoder {
             }
             match ready!(this.body.poll_bytes(cx)) {
                 Some(Ok(bytes)) => {
+                    this.keep(&bytes);
                     let result = this.reader.push(&bytes, &mut this.scratch);
                     this.take(result);
                 }

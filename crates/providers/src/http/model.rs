@@ -177,11 +177,14 @@ impl Model for HttpModel {
 
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
         Box::pin(async move {
+            let recorder = request.raw_recorder().cloned();
             let body = self
                 .open_stream(request)
                 .await
                 .map_err(|e| self.attribute(e))?;
-            let events = EventDecoder::new(body, self.codec().stream_reader());
+            let codec = self.codec();
+            let events = EventDecoder::new(body, codec.stream_reader());
+            let events = events.recording(recorder, codec.dialect());
             Ok(Box::pin(events) as EventStream)
         })
     }

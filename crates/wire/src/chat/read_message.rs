@@ -9,7 +9,7 @@ use majordomo_llm::{
 use super::CHAT;
 use super::tool_calls::{self, read_tool_calls};
 use crate::base64::decode_data_url;
-use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
+use crate::json::{self, Cursor, JsonKind, ReadResult, Rest, keep};
 
 /// Reads one element of `messages`.
 pub(super) fn read_message(cursor: &mut Cursor<'_>) -> ReadResult<Message> {
@@ -23,6 +23,8 @@ pub(super) fn read_message(cursor: &mut Cursor<'_>) -> ReadResult<Message> {
 pub(super) struct ChatMessageFields<'a> {
     role: Option<Cow<'a, str>>,
     content: Vec<Part>,
+    /// How the client wrote content that is empty.
+    empty_content: Option<&'a str>,
     reasoning: Option<Reasoning>,
     refusal: Option<Text>,
     calls: Vec<Part>,
@@ -35,7 +37,11 @@ impl<'a> ChatMessageFields<'a> {
     pub(super) fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
             ("role", _) => self.role = cursor.optional(Cursor::string)?,
-            ("content", _) => read_content(cursor, &mut self.content)?,
+            ("content", _) => {
+                let ((), raw) =
+                    cursor.with_raw(|cursor| read_content(cursor, &mut self.content))?;
+                self.empty_content = Some(raw).filter(|raw| json::is_empty(raw));
+            }
             ("reasoning_content" | "reasoning", JsonKind::String) => {
                 let (text, raw) = cursor.with_raw(Cursor::string)?;
                 self.keep_reasoning(key, text.into_owned(), raw);
@@ -113,6 +119,15 @@ impl<'a> ChatMessageFields<'a> {
         };
         if !matches!(&*name, "system" | "user" | "assistant" | "tool") {
             self.rest.push("role", Json::string(&name));
+        }
+        // Absent, null and empty content are kept apart for this dialect.
+        let has_others = !self.calls.is_empty() || self.refusal.is_some();
+        let default = match role == Role::Assistant && has_others {
+            true => "null",
+            false => "\"\"",
+        };
+        if let Some(raw) = self.empty_content.filter(|raw| *raw != default) {
+            self.rest.push("content", keep(raw));
         }
         if role == Role::Tool {
             return self.into_tool_message();

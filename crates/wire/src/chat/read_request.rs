@@ -44,7 +44,7 @@ impl ChatRequestFields {
         let prompt = &mut self.prompt;
         match key {
             "model" => self.model = cursor.optional(|c| Ok(c.string()?.into_owned()))?,
-            "messages" => cursor.array(|cursor| {
+            "messages" => cursor.optional_array(|cursor| {
                 let message = read_message::read_message(cursor)?;
                 prompt.messages.push(message);
                 Ok(())
@@ -78,11 +78,9 @@ impl ChatRequestFields {
             "stop" => prompt.stop = read_stop(cursor)?,
             "reasoning_effort" => self.read_effort(key, cursor)?,
             "reasoning" => self.read_reasoning(cursor)?,
-            "prompt_cache_key" => {
-                prompt.cache_key = cursor.optional(|c| Ok(c.string()?.into_owned()))?
-            }
+            "prompt_cache_key" => prompt.cache_key = cursor.optional_text()?,
             "user" | "safety_identifier" if prompt.user.is_none() => {
-                prompt.user = cursor.optional(|c| Ok(c.string()?.into_owned()))?;
+                prompt.user = cursor.optional_text()?;
             }
             _ => self.rest.take(key, cursor)?,
         }
@@ -145,8 +143,12 @@ impl ChatRequestFields {
                 match &**key {
                     "type" => kind = cursor.maybe_string()?,
                     // llama.cpp expects the schema at this level.
-                    "schema" => schema.schema = Some(keep(cursor.raw()?)),
-                    "json_schema" => cursor.object(|key, cursor| schema.read_field(key, cursor))?,
+                    "schema" => schema.schema = cursor.optional(Cursor::raw)?.map(keep),
+                    "json_schema" => {
+                        cursor.optional(|cursor| {
+                            cursor.object(|key, cursor| schema.read_field(key, cursor))
+                        })?;
+                    }
                     _ => {}
                 }
                 Ok(())
@@ -234,7 +236,7 @@ struct ChatSchemaFields {
 impl ChatSchemaFields {
     fn read_field(&mut self, key: &str, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         match key {
-            "schema" => self.schema = Some(keep(cursor.raw()?)),
+            "schema" => self.schema = cursor.optional(Cursor::raw)?.map(keep),
             "name" => self.name = cursor.maybe_string()?.map(Into::into),
             "strict" => self.strict = cursor.optional(Cursor::bool)?,
             _ => self.rest.push((key.to_owned(), keep(cursor.raw()?))),

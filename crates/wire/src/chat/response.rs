@@ -114,7 +114,7 @@ pub(super) fn write_response(response: &Response, reply: &Reply) -> Written {
                     o.string("role", "assistant");
                     let parts = client_parts(&response.parts, &mut losses);
                     let parts: Vec<&Part> = parts.iter().collect();
-                    write_assistant_fields(o, &parts, &mut ids, &mut losses);
+                    write_assistant_fields(o, &parts, None, &mut ids, &mut losses);
                     if !refused {
                         // Required by OpenAI's schema.
                         o.raw("refusal", "null");
@@ -147,7 +147,7 @@ fn has_refusal(parts: &[Part]) -> bool {
 }
 
 /// Adapts the parts for a client: reasoning from any dialect moves to
-/// [`REASONING_KEY`](super::REASONING_KEY), and missing arguments become `{}`.
+/// [`REASONING_KEY`](super::REASONING_KEY).
 fn client_parts(parts: &[Part], losses: &mut Losses) -> Vec<Part> {
     let mut adapted = Vec::with_capacity(parts.len());
     for part in parts {
@@ -158,11 +158,6 @@ fn client_parts(parts: &[Part], losses: &mut Losses) -> Vec<Part> {
                     reasoning.native = super::client_reasoning_native();
                 }
                 adapted.push(Part::Reasoning(reasoning));
-            }
-            Part::ToolCall(call) if call.arguments.trim().is_empty() => {
-                let mut call = call.clone();
-                call.arguments = "{}".into();
-                adapted.push(Part::ToolCall(call));
             }
             Part::ToolResult(_) => losses.part(part, "a response cannot hold tool results"),
             other => adapted.push(other.clone()),

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use majordomo_llm::{Native, Usage};
 
 use super::read_message::read_thinking;
-use super::tool_calls::read_arguments;
 use super::{CHAT, usage};
+use crate::arguments::read_arguments;
 use crate::json::{Cursor, JsonKind, ReadResult, Rest};
 
 /// The fields of a chunk, with the delta of the selected choice.
@@ -189,7 +189,7 @@ impl<'a> ChatToolCallDelta<'a> {
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
                 ("name", JsonKind::String) => self.name = Some(cursor.string()?),
-                ("arguments", _) => self.arguments = read_arguments(cursor)?,
+                ("arguments", _) => self.arguments = read_arguments(cursor)?.into_owned(),
                 _ => {}
             }
             Ok(())

@@ -1,8 +1,11 @@
 //! Reads the tool calls of a message.
 
+use std::borrow::Cow;
+
 use majordomo_llm::{Json, Opaque, Part, ToolCall};
 
 use super::CHAT;
+use crate::arguments::{arguments_or_none, read_arguments};
 use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
 /// Reads `tool_calls`; elements that are not function calls stay opaque.
@@ -43,24 +46,17 @@ pub(super) fn read_tool_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) ->
 }
 
 fn read_function(cursor: &mut Cursor<'_>, call: &mut ToolCall, rest: &mut Rest) -> ReadResult<()> {
+    let mut arguments = Cow::Borrowed("");
     cursor.object(|key, cursor| {
         match (&**key, cursor.peek()?) {
             ("name", JsonKind::String) => call.name = cursor.string()?.into_owned(),
-            ("arguments", _) => call.arguments = read_arguments(cursor)?,
+            ("arguments", _) => arguments = read_arguments(cursor)?,
             _ => rest.take(format!("function.{key}"), cursor)?,
         }
         Ok(())
-    })
-}
-
-/// Reads `arguments`: a string of JSON, or from some servers the object itself or
-/// null.
-pub(super) fn read_arguments(cursor: &mut Cursor<'_>) -> ReadResult<String> {
-    Ok(match cursor.peek()? {
-        JsonKind::String => cursor.string()?.into_owned(),
-        JsonKind::Null => cursor.raw().map(|_| String::new())?,
-        _ => cursor.raw()?.to_owned(),
-    })
+    })?;
+    call.arguments = arguments_or_none(arguments);
+    Ok(())
 }
 
 /// Reads the deprecated `function_call`; none if empty, as some servers always

@@ -9,9 +9,10 @@ use majordomo_llm::{Json, Message, Native, Part, Role, Text, ToolResult};
 
 use super::CHAT;
 use super::write_part::{list_elements, native_field, write_content, write_native, write_part};
+use crate::arguments::arguments_or_none;
 use crate::conversation::CallIds;
 use crate::json::{Array, Object};
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 use crate::splice::{self, ElementOrigin, FieldAction};
 
 /// Writes the elements of `messages`, in order.
@@ -126,7 +127,7 @@ impl<'w, 'a, 'l> ChatMessageWriter<'w, 'a, 'l> {
         let losses = &mut *self.losses;
         self.array.object(|o| {
             write_role(o, native, default);
-            write_content(o, parts, losses);
+            write_content(o, parts, native, losses);
             write_native(o, native);
         });
     }
@@ -136,7 +137,7 @@ impl<'w, 'a, 'l> ChatMessageWriter<'w, 'a, 'l> {
         let (losses, ids) = (&mut *self.losses, &mut self.ids);
         self.array.object(|o| {
             write_role(o, native, "assistant");
-            write_assistant_fields(o, parts, ids, losses);
+            write_assistant_fields(o, parts, native, ids, losses);
             write_native(o, native);
         });
     }
@@ -163,8 +164,11 @@ impl<'w, 'a, 'l> ChatMessageWriter<'w, 'a, 'l> {
             texts.push(Part::text("see image below"));
         }
         if result.is_error {
-            self.losses
-                .add("is_error", "written as the prefix `ERROR: `");
+            self.losses.record(
+                LossVerb::Prefixed,
+                "is_error",
+                "written as the prefix `ERROR: `",
+            );
             match texts.first_mut() {
                 Some(Part::Text(first)) => first.text.insert_str(0, "ERROR: "),
                 _ => texts.push(Part::text("ERROR: ")),
@@ -175,7 +179,7 @@ impl<'w, 'a, 'l> ChatMessageWriter<'w, 'a, 'l> {
             // Also for the deprecated role `function`, whose calls become `tool_calls`.
             o.string("role", "tool");
             o.string("tool_call_id", &id);
-            write_content(o, &texts.iter().collect::<Vec<_>>(), losses);
+            write_content(o, &texts.iter().collect::<Vec<_>>(), native, losses);
             write_native(o, native);
         });
     }
@@ -221,6 +225,7 @@ fn is_foreign(part: &Part) -> bool {
 pub(super) fn write_assistant_fields(
     object: &mut Object<'_>,
     parts: &[&Part],
+    native: Option<&Native>,
     ids: &mut CallIds,
     losses: &mut Losses,
 ) {
@@ -248,12 +253,13 @@ pub(super) fn write_assistant_fields(
         }
     }
     reasoning_fields.write(object);
-    write_assistant_content(
-        object,
-        &content,
-        calls.is_empty() && refusal.is_empty(),
-        losses,
-    );
+    let default = match calls.is_empty() && refusal.is_empty() {
+        true => "\"\"",
+        false => "null",
+    };
+    let empty = native.and_then(|native| native.get("content"));
+    let empty = empty.map_or(default, Json::as_str);
+    write_assistant_content(object, &content, empty, losses);
     if !refusal.is_empty() {
         object.string("refusal", &refusal);
     }
@@ -326,11 +332,11 @@ impl ChatReasoningFields {
 }
 
 /// Writes `content` as one string where that is lossless, since every server
-/// accepts it.
+/// accepts it; `empty` is what to write if there is none.
 fn write_assistant_content(
     object: &mut Object<'_>,
     content: &[&Part],
-    content_only: bool,
+    empty: &str,
     losses: &mut Losses,
 ) {
     let mut plain = |part: &&Part| match part {
@@ -338,10 +344,7 @@ fn write_assistant_content(
         _ => false,
     };
     if content.is_empty() {
-        return match content_only {
-            true => object.string("content", ""),
-            false => object.raw("content", "null"),
-        };
+        return object.raw("content", empty);
     }
     if content.iter().all(&mut plain) {
         let text: String = content.iter().filter_map(|part| part.as_text()).collect();
@@ -367,7 +370,7 @@ fn write_tool_call(part: &Part, array: &mut Array<'_>, ids: &mut CallIds, losses
         o.string("type", "function");
         o.object("function", |o| {
             o.string("name", &call.name);
-            o.string("arguments", &call.arguments);
+            o.string("arguments", &arguments_or_none((&call.arguments).into()));
             o.nested(native, "function");
         });
         write_native(o, native);

@@ -7,11 +7,11 @@ use crate::base64::write_data_url;
 use crate::json::{Array, Object, write_array, write_string};
 use crate::loss::Losses;
 
-/// Writes the native fields of this level, except `role` and `field`, which only
-/// steer the writer.
+/// Writes the native fields of this level, except those that only steer the
+/// writer.
 pub(super) fn write_native(object: &mut Object<'_>, native: Option<&Native>) {
     for (name, value) in native.into_iter().flat_map(Native::fields) {
-        if !name.contains('.') && !matches!(name, "role" | "field") {
+        if !name.contains('.') && !matches!(name, "role" | "field" | "content") {
             object.raw(name, value.as_str());
         }
     }
@@ -31,10 +31,19 @@ pub(super) fn native_field(native: &Native) -> Option<String> {
     native.get("field").and_then(|field| field.to().ok())
 }
 
-/// Writes `content`: a string for a single plain text, an array otherwise.
-pub(super) fn write_content(object: &mut Object<'_>, parts: &[&Part], losses: &mut Losses) {
+/// Writes `content`: a string for a single plain text, an array otherwise. Empty
+/// content is written as the client wrote it.
+pub(super) fn write_content(
+    object: &mut Object<'_>,
+    parts: &[&Part],
+    native: Option<&Native>,
+    losses: &mut Losses,
+) {
     match parts {
-        [] => object.string("content", ""),
+        [] => match native.and_then(|native| native.get("content")) {
+            Some(empty) => object.raw("content", empty.as_str()),
+            None => object.string("content", ""),
+        },
         [Part::Text(text)] if losses.own(text.native.as_deref(), &CHAT).is_none() => {
             object.string("content", &text.text);
         }

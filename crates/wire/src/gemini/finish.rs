@@ -6,7 +6,7 @@ use majordomo_llm::FinishReason;
 
 use crate::handles_all::handles_all;
 use crate::json::{Cursor, JsonKind, ReadResult};
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 
 /// Reads the name of a `finishReason`. Some proxies send the number of the Vertex
 /// AI enum value instead.
@@ -68,18 +68,30 @@ pub(super) fn write_finish_reason<'r>(reason: &'r FinishReason, losses: &mut Los
         }
         FinishReason::Length => "MAX_TOKENS",
         FinishReason::ContextWindow => {
-            losses.add("finish", "a full context window is reported as MAX_TOKENS");
+            losses.record(
+                LossVerb::Converted,
+                "finish",
+                "a full context window is reported as MAX_TOKENS",
+            );
             "MAX_TOKENS"
         }
         FinishReason::ContentFilter => "SAFETY",
         FinishReason::Refusal => {
-            losses.add("finish", "a refusal is reported as SAFETY");
+            losses.record(
+                LossVerb::Converted,
+                "finish",
+                "a refusal is reported as SAFETY",
+            );
             "SAFETY"
         }
         FinishReason::Paused => "CONTINUATION",
         FinishReason::Other(name) if is_enum_name(name) => name,
         _ => {
-            losses.add("finish", "a reason of another dialect is reported as OTHER");
+            losses.record(
+                LossVerb::Converted,
+                "finish",
+                "a reason of another dialect is reported as OTHER",
+            );
             "OTHER"
         }
     }

@@ -32,7 +32,8 @@ pub(super) fn read_generation_config(
             })?,
             "responseMimeType" => {
                 let (mime, raw) = cursor.with_raw(Cursor::maybe_string)?;
-                format.mime = Some((mime.unwrap_or_default(), raw));
+                let mime = mime.filter(|mime| !mime.is_empty());
+                format.mime = mime.map(|mime| (mime, raw));
             }
             "responseJsonSchema" | "responseSchema" if format.schema.is_none() => {
                 format.schema = Some(cursor.raw()?);

@@ -6,7 +6,7 @@
 use majordomo_llm::{Json, Message, Part, Role, ToolCall, ToolResult};
 
 use super::{GEMINI, keys, read_part};
-use crate::json::{Cursor, ReadResult, Rest};
+use crate::json::{self, Cursor, ReadResult, Rest, keep};
 use crate::open_calls::OpenCalls;
 
 /// The messages so far and the calls without a result.
@@ -26,11 +26,19 @@ impl GeminiConversation {
         keys::object(cursor, |key, cursor| {
             match key {
                 "role" => name = cursor.optional(Cursor::string)?,
-                "parts" => keys::one_or_many(cursor, |cursor| {
-                    let (fields, raw) = read_part::read_part(cursor)?;
-                    parts.extend(fields.into_part(raw));
-                    Ok(())
-                })?,
+                "parts" => {
+                    let ((), raw) = cursor.with_raw(|cursor| {
+                        keys::one_or_many(cursor, |cursor| {
+                            let (fields, raw) = read_part::read_part(cursor)?;
+                            parts.extend(fields.into_part(raw));
+                            Ok(())
+                        })
+                    })?;
+                    // An empty list is not a list with an empty text.
+                    if json::is_empty(raw) {
+                        rest.push("parts", keep(raw));
+                    }
+                }
                 _ => rest.take(key, cursor)?,
             }
             Ok(())

@@ -8,6 +8,7 @@ use majordomo_llm::{
 
 use super::partial_args::PartialArg;
 use super::{GEMINI, keys, tool_results};
+use crate::arguments::{arguments_or_none, read_arguments};
 use crate::base64;
 use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
@@ -67,7 +68,7 @@ struct FileData<'a> {
 pub(super) struct GeminiFunctionCall<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) name: Cow<'a, str>,
-    pub(super) arguments: Option<&'a str>,
+    pub(super) arguments: Option<Cow<'a, str>>,
     pub(super) partial_args: Vec<PartialArg<'a>>,
     pub(super) continues: bool,
 }
@@ -158,7 +159,7 @@ impl<'a> GeminiPartFields<'a> {
             match (key, cursor.peek()?) {
                 ("id", JsonKind::String) => call.id = Some(cursor.string()?),
                 ("name", JsonKind::String) => call.name = cursor.string()?,
-                ("args", JsonKind::Object) => call.arguments = Some(cursor.raw()?),
+                ("args", _) => call.arguments = Some(read_arguments(cursor)?),
                 ("partialArgs", JsonKind::Array) => cursor.array(|cursor| {
                     call.partial_args.push(PartialArg::read(cursor)?);
                     Ok(())
@@ -203,7 +204,7 @@ impl<'a> GeminiPartFields<'a> {
             PartContent::Call(call) => Part::ToolCall(ToolCall {
                 id: call.id.unwrap_or_default().into_owned(),
                 name: call.name.into_owned(),
-                arguments: call.arguments.unwrap_or("{}").to_owned(),
+                arguments: arguments_or_none(call.arguments.unwrap_or_default()),
                 native: self.into_native(),
             }),
             PartContent::Result(result) => Part::ToolResult(ToolResult {

@@ -188,7 +188,7 @@ impl GeminiStreamState {
             open.push(arg, &mut fragment)?;
         }
         if let (true, Some(arguments)) = (call.partial_args.is_empty(), call.arguments) {
-            fragment.push_str(arguments);
+            fragment.push_str(&arguments);
         }
         self.emit_arguments(fragment, events);
         if !call.continues {

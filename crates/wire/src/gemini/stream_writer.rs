@@ -8,7 +8,7 @@ use super::write_part::{write_function_call, write_native};
 use super::{GEMINI, error, finish, usage};
 use crate::handles_all::handles_all;
 use crate::json::{Array, Object, object};
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 use crate::{Loss, Reply, StreamWriter};
 
 /// Encodes events as responses, each with the new parts.
@@ -188,7 +188,8 @@ impl StreamWriter for GeminiStreamWriter {
             Event::Start { .. } => {}
             Event::Text(text) => self.write_text(text, out),
             Event::Refusal(text) => {
-                self.losses.add("refusal", "written as text");
+                self.losses
+                    .record(LossVerb::Converted, "refusal", "written as text");
                 self.write_text(text, out);
             }
             Event::Reasoning(text) => self.write_thought(text, out),

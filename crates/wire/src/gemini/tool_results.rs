@@ -9,7 +9,7 @@ use majordomo_llm::{Json, Native, Part, ToolResult};
 use super::write_part::{is_foreign, native_field, write_file_data, write_inline_data};
 use super::{GEMINI, keys, read_part};
 use crate::json::{self, Cursor, JsonKind, Object, ReadResult, Rest};
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 
 /// Reads a `functionResponse`; the caller adds the native fields in `rest`.
 pub(super) fn read_function_response(
@@ -140,12 +140,17 @@ fn write_response(
         [] => String::new(),
         [text] => text.to_owned(),
         _ => {
-            losses.add("tool_result.text", "several texts are joined into one");
+            losses.record(
+                LossVerb::Joined,
+                "tool_result.text",
+                "several texts are joined into one",
+            );
             texts.join("\n")
         }
     };
     if text_follows(&result.parts) {
-        losses.add(
+        losses.record(
+            LossVerb::Changed,
             "tool_result.order",
             "the text of a tool result precedes its media",
         );

@@ -52,9 +52,7 @@ fn read_function_declaration(cursor: &mut Cursor<'_>) -> ReadResult<Tool> {
     keys::object(cursor, |key, cursor| {
         match (key, cursor.peek()?) {
             ("name", _) => tool.name = cursor.string()?.into_owned(),
-            ("description", JsonKind::String) => {
-                tool.description = Some(cursor.string()?.into_owned());
-            }
+            ("description", JsonKind::String) => tool.description = cursor.optional_text()?,
             ("parameters" | "parametersJsonSchema", JsonKind::Object) => {
                 tool.parameters = Some(schema::read_schema(cursor.raw()?));
             }

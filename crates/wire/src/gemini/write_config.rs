@@ -7,7 +7,7 @@ use super::GEMINI;
 use super::generation::GeminiGeneration;
 use crate::Outgoing;
 use crate::json::{Object, object, write_array};
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 use crate::splice::BodyFields;
 
 /// Synonymous keys; a spliced request keeps the one it used.
@@ -131,14 +131,22 @@ fn write_effort(prompt: &Prompt, model: &str, object: &mut Object<'_>, losses: &
             let budget = thinking_budget(effort, model);
             object.number("thinkingBudget", budget);
             if budget != 0 {
-                losses.add("effort", "this model takes a token budget, not a level");
+                losses.record(
+                    LossVerb::Converted,
+                    "effort",
+                    "this model takes a token budget, not a level",
+                );
             }
         }
         (GeminiGeneration::ThinkingLevel, Some(effort), budget) => {
             let (level, exact) = thinking_level(effort, model);
             object.string("thinkingLevel", level);
             if !exact {
-                losses.add("effort", format!("the closest level is {level}"));
+                losses.record(
+                    LossVerb::Adjusted,
+                    "effort",
+                    format!("the closest level is {level}"),
+                );
             }
             if budget.is_some() {
                 losses.add("reasoning_budget", "replaced by the level");

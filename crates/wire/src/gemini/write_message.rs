@@ -1,8 +1,8 @@
 //! Writes `contents`.
 //!
-//! The only roles are `user` and `model`: a system message between others becomes
-//! a user message, and the tool results of a turn share one content, since their
-//! number must match that of the calls.
+//! The only roles are `user` and `model`: system messages are instructions, which
+//! the request writer puts into `systemInstruction`. The tool results of a turn
+//! share one content, since their number must match that of the calls.
 
 use std::collections::HashSet;
 
@@ -103,11 +103,6 @@ impl<'w, 'a, 'l, 'm> GeminiContentWriter<'w, 'a, 'l, 'm> {
 
     fn write_content(&mut self, message: &Message, parts: &[&Part]) {
         let native = self.parts.losses.own(message.native.as_deref(), &GEMINI);
-        if message.role == Role::System {
-            self.parts
-                .losses
-                .add("system", "written as a user message between other messages");
-        }
         let context = &mut self.parts;
         self.array.maybe(|out| {
             let mut wrote = false;
@@ -115,6 +110,12 @@ impl<'w, 'a, 'l, 'm> GeminiContentWriter<'w, 'a, 'l, 'm> {
                 write_role(o, message.role, native);
                 let out = o.value("parts");
                 let start = out.len();
+                let empty = native.and_then(|native| native.get("parts"));
+                if let (true, Some(empty)) = (parts.is_empty(), empty) {
+                    out.extend_from_slice(empty.as_str().as_bytes());
+                    wrote = true;
+                    return write_native(o, native);
+                }
                 write_array(out, |array| {
                     if parts.is_empty() {
                         array.object(|o| o.string("text", ""));

@@ -4,16 +4,16 @@ use majordomo_llm::{Native, Part, RemoteImage, ToolCall};
 
 use super::GEMINI;
 use super::read_part::image_media_type;
-use super::tool_results::is_object;
+use crate::arguments::object_arguments;
 use crate::base64::encode_into;
 use crate::json::{Array, Object};
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 
-/// Writes the native fields of this level, except `role` and `field`, which only
-/// steer the writer.
+/// Writes the native fields of this level, except those that only steer the
+/// writer.
 pub(super) fn write_native(object: &mut Object<'_>, native: Option<&Native>) {
     for (name, value) in native.into_iter().flat_map(Native::fields) {
-        if !name.contains('.') && !matches!(name, "role" | "field") {
+        if !name.contains('.') && !matches!(name, "role" | "field" | "parts") {
             object.raw(name, value.as_str());
         }
     }
@@ -43,7 +43,7 @@ pub(super) fn write_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses
         }
         Part::Refusal(text) => {
             losses.own(part.native(), &GEMINI);
-            losses.add("refusal", "written as text");
+            losses.record(LossVerb::Converted, "refusal", "written as text");
             array.object(|o| o.string("text", &text.text));
         }
         Part::Reasoning(reasoning) => match losses.own(part.native(), &GEMINI) {
@@ -118,27 +118,12 @@ pub(super) fn write_function_call(
             o.string("id", id);
         }
         o.string("name", &call.name);
-        write_arguments(&call.arguments, o, losses);
+        o.raw("args", &object_arguments(&call.arguments, losses));
         o.nested(native, "functionCall");
     });
     write_native(object, native);
     let signed = native.is_some_and(|native| native.get("thoughtSignature").is_some());
     if let (false, Some(placeholder)) = (signed, placeholder) {
         object.string("thoughtSignature", placeholder);
-    }
-}
-
-/// Writes `args`, which must be an object. Anything else becomes a string in one.
-fn write_arguments(arguments: &str, object: &mut Object<'_>, losses: &mut Losses) {
-    if arguments.trim().is_empty() {
-        object.raw("args", "{}");
-    } else if is_object(arguments) {
-        object.raw("args", arguments.trim());
-    } else {
-        losses.add(
-            "tool_call.arguments",
-            "not a JSON object; written as the string `arguments`",
-        );
-        object.object("args", |o| o.string("arguments", arguments));
     }
 }

@@ -1,5 +1,6 @@
 //! Writes a request: copied unchanged, spliced, or built from scratch.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use bytes::{Bytes, BytesMut};
@@ -11,7 +12,7 @@ use super::write_message::GeminiContentWriter;
 use super::write_part::write_part;
 use super::{GEMINI, keys, tools, write_config};
 use crate::json::{Array, object, write_array, write_string};
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 use crate::splice::{self, BodyEdit, BodyFields, ElementOrigin, FieldAction};
 use crate::{Outgoing, Written};
 
@@ -82,7 +83,7 @@ pub(super) fn build_request(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
     let mut fields = request_fields(prompt, &mut losses);
     let config = write_config::generation_config_fields(prompt, to, &mut losses);
     add_config(&config, &mut fields);
-    let (_, messages) = split_instructions(&prompt.messages);
+    let messages = &*conversation(&prompt.messages);
     let mut body = BytesMut::with_capacity(4_096);
     object(&mut body, |o| {
         write_array(o.value("contents"), |array| {
@@ -188,8 +189,11 @@ fn splice_contents(
     out: &mut BytesMut,
     losses: &mut Losses,
 ) -> bool {
-    let (skipped, messages) = split_instructions(&new.messages);
-    let origins = &splice::align(&old.messages, &new.messages)[skipped..];
+    let messages = &*conversation(&new.messages);
+    let origins = splice::align(&old.messages, &new.messages);
+    let origins = new.messages.iter().zip(origins);
+    let origins = origins.filter(|(message, _)| message.role != Role::System);
+    let origins: Vec<ElementOrigin> = origins.map(|(_, origin)| origin).collect();
     if origins.len() == raw.len() && origins.iter().all(|o| matches!(o, ElementOrigin::Same(_))) {
         return false;
     }
@@ -265,14 +269,16 @@ fn generated_ids<'m>(messages: &'m [Message], raw: &[&str]) -> HashSet<&'m str> 
     generated
 }
 
-/// Splits off the leading system messages, which are instructions. Returns their
-/// number and the messages after them.
-fn split_instructions(messages: &[Message]) -> (usize, &[Message]) {
-    let count = messages
-        .iter()
-        .take_while(|message| message.role == Role::System)
-        .count();
-    (count, &messages[count..])
+/// Returns the messages without the system messages, which are instructions
+/// wherever they stand.
+fn conversation(messages: &[Message]) -> Cow<'_, [Message]> {
+    let is_system = |message: &Message| message.role == Role::System;
+    let first = messages.iter().take_while(|m| is_system(m)).count();
+    let rest = &messages[first..];
+    match rest.iter().any(is_system) {
+        false => Cow::Borrowed(rest),
+        true => rest.iter().filter(|m| !is_system(m)).cloned().collect(),
+    }
 }
 
 fn add_config(config: &BodyFields, fields: &mut BodyFields) {
@@ -303,8 +309,16 @@ fn request_fields(prompt: &Prompt, losses: &mut Losses) -> BodyFields {
 }
 
 fn write_system_instruction(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses) {
-    let (count, _) = split_instructions(&prompt.messages);
-    let inline = &prompt.messages[..count];
+    let inline = prompt.messages.iter().filter(|m| m.role == Role::System);
+    let mut others_first = prompt.messages.iter();
+    others_first.find(|message| message.role != Role::System);
+    if others_first.any(|message| message.role == Role::System) {
+        losses.record(
+            LossVerb::Folded,
+            "system",
+            "Gemini takes instructions only before the conversation",
+        );
+    }
     let own = prompt.native.as_deref().filter(|n| *n.dialect() == GEMINI);
     let others = own.and_then(|native| native.get("systemInstruction.parts"));
     let mut parts = BytesMut::new();

@@ -111,6 +111,14 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
+    /// Reads an array or `null`.
+    pub(crate) fn optional_array(
+        &mut self,
+        each: impl FnMut(&mut Self) -> ReadResult<()>,
+    ) -> ReadResult<()> {
+        self.optional(|cursor| cursor.array(each)).map(drop)
+    }
+
     /// Reads a string.
     pub(crate) fn string(&mut self) -> ReadResult<Cow<'a, str>> {
         self.expect(JsonKind::String)?;
@@ -165,6 +173,13 @@ impl<'a> Cursor<'a> {
             JsonKind::String => self.string().map(Some),
             _ => self.raw().map(|_| None),
         }
+    }
+
+    /// Reads a string; null and an empty one count as absent.
+    pub(crate) fn optional_text(&mut self) -> ReadResult<Option<String>> {
+        let text = self.optional(Self::string)?;
+        let text = text.filter(|text| !text.is_empty());
+        Ok(text.map(Cow::into_owned))
     }
 
     /// Returns the text of the next value, of any kind.

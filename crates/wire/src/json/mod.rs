@@ -62,6 +62,13 @@ pub(crate) fn is_complete(text: &str) -> bool {
     read_str(text, Cursor::raw).is_ok()
 }
 
+/// Whether a value says nothing: null, or an empty string, list or object.
+pub(crate) fn is_empty(raw: &str) -> bool {
+    let inner = |open, close| raw.strip_prefix(open)?.strip_suffix(close);
+    let container = inner('[', ']').or_else(|| inner('{', '}'));
+    raw == "null" || raw == "\"\"" || container.is_some_and(|inner| inner.trim().is_empty())
+}
+
 /// Converts a text that a cursor has validated.
 pub(crate) fn keep(raw: &str) -> Json {
     Json::parse(raw).expect("the cursor checked the text")

@@ -9,7 +9,7 @@ use majordomo_llm::{FinishReason, Json, Native, Part, Text};
 use super::MESSAGES;
 use crate::handles_all::handles_all;
 use crate::json::{self, Cursor, JsonKind, Object, keep, object};
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 
 /// Reads a stop reason. Compatible servers report `end_turn` even after tool
 /// calls.
@@ -93,7 +93,11 @@ pub(super) fn write_finish_reason(
         FinishReason::ContextWindow => "model_context_window_exceeded",
         FinishReason::ToolCalls => "tool_use",
         FinishReason::ContentFilter => {
-            losses.add("finish", "a content filter is written as a refusal");
+            losses.record(
+                LossVerb::Converted,
+                "finish",
+                "a content filter is written as a refusal",
+            );
             "refusal"
         }
         FinishReason::Refusal => "refusal",

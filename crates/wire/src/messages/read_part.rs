@@ -9,6 +9,7 @@ use majordomo_llm::{
 };
 
 use super::{MESSAGES, call_id};
+use crate::arguments::{arguments_or_none, read_arguments};
 use crate::base64;
 use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
@@ -59,7 +60,7 @@ struct MessagesPartFields<'a> {
     text: Option<Cow<'a, str>>,
     id: Option<Cow<'a, str>>,
     name: Option<Cow<'a, str>>,
-    input: Option<Cow<'a, str>>,
+    input: Cow<'a, str>,
     is_error: bool,
     /// The content of a tool result.
     parts: Vec<Part>,
@@ -103,13 +104,7 @@ impl<'a> MessagesPartFields<'a> {
             ("name", JsonKind::String) if self.may_be("tool_use") => {
                 self.name = Some(cursor.string()?);
             }
-            ("input", kind) if self.may_be("tool_use") => {
-                self.input = match kind {
-                    JsonKind::String => Some(cursor.string()?),
-                    JsonKind::Null => None,
-                    _ => Some(Cow::Borrowed(cursor.raw()?)),
-                };
-            }
+            ("input", _) if self.may_be("tool_use") => self.input = read_arguments(cursor)?,
             ("tool_use_id", JsonKind::String) if self.may_be("tool_result") => {
                 self.id = Some(cursor.string()?);
             }
@@ -184,11 +179,10 @@ impl<'a> MessagesPartFields<'a> {
     }
 
     fn tool_use(mut self) -> Part {
-        let input = self.input.take();
         Part::ToolCall(ToolCall {
             id: call_id::decode(&self.id.take().unwrap_or_default()),
             name: self.name.take().unwrap_or_default().into_owned(),
-            arguments: input.map_or_else(|| "{}".to_owned(), Cow::into_owned),
+            arguments: arguments_or_none(std::mem::take(&mut self.input)),
             native: self.native(),
         })
     }

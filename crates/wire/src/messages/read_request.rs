@@ -49,7 +49,7 @@ impl<'a> MessagesRequestFields<'a> {
         let prompt = &mut self.prompt;
         match key {
             "model" => self.model = cursor.optional(|c| Ok(c.string()?.into_owned()))?,
-            "messages" => cursor.array(|cursor| {
+            "messages" => cursor.optional_array(|cursor| {
                 let message = read_message::read_message(cursor)?;
                 prompt.messages.push(message);
                 Ok(())
@@ -118,9 +118,7 @@ fn read_tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> ReadResult<()> {
             match (&**key, cursor.peek()?) {
                 ("type", JsonKind::String) => kind = Some(cursor.string()?),
                 ("name", _) => tool.name = cursor.string()?.into_owned(),
-                ("description", JsonKind::String) => {
-                    tool.description = Some(cursor.string()?.into_owned());
-                }
+                ("description", JsonKind::String) => tool.description = cursor.optional_text()?,
                 ("input_schema", JsonKind::Object) => {
                     let schema = cursor.raw()?;
                     tool.parameters = Some(keep(schema)).filter(|_| schema != NO_PARAMETERS);

@@ -211,8 +211,9 @@ fn read_cache_control(
 fn read_metadata(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> ReadResult<()> {
     cursor.object(|key, cursor| {
         match (&**key, cursor.peek()?) {
-            ("user_id", JsonKind::String) => prompt.user = Some(cursor.string()?.into_owned()),
-            ("user_id", JsonKind::Null) => {}
+            ("user_id", JsonKind::String | JsonKind::Null) => {
+                prompt.user = cursor.optional_text()?
+            }
             _ => rest.take(format!("metadata.{key}"), cursor)?,
         }
         Ok(())

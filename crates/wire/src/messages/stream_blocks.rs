@@ -15,6 +15,7 @@ pub(super) struct MessagesOpenBlocks {
     open: Vec<(u64, MessagesOpenBlock)>,
     /// Tool calls so far; block indexes on the wire may restart.
     calls: usize,
+    begun: bool,
 }
 
 enum MessagesOpenBlock {
@@ -46,6 +47,11 @@ impl MessagesOpenBlocks {
         self.calls > 0
     }
 
+    /// Whether any block has started.
+    pub(super) fn have_begun(&self) -> bool {
+        self.begun
+    }
+
     /// Starts a block, ending every other block that is not a tool call.
     pub(super) fn start(&mut self, index: u64, part: Part, raw: &str, events: &mut Vec<Event>) {
         let ends = |(at, block): &(u64, MessagesOpenBlock)| {
@@ -54,6 +60,7 @@ impl MessagesOpenBlocks {
         while let Some(at) = self.open.iter().position(ends) {
             self.open.remove(at).1.end(events);
         }
+        self.begun = true;
         let block = match part {
             Part::Text(text) => {
                 if !text.text.is_empty() {
@@ -103,6 +110,7 @@ impl MessagesOpenBlocks {
 
     /// Emits a whole block.
     pub(super) fn push_whole(&mut self, part: Part, events: &mut Vec<Event>) {
+        self.begun = true;
         match part {
             Part::ToolCall(call) => self.start_call(call, events).end(events),
             part => events.push(Event::Part(part)),

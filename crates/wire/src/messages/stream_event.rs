@@ -7,7 +7,7 @@ use majordomo_llm::Part;
 use super::read_part;
 use super::response::MessagesResponseBody;
 use super::usage::MessagesUsageCounts;
-use crate::json::{Cursor, JsonKind, ReadResult};
+use crate::json::{self, Cursor, JsonKind, ReadResult};
 
 /// The fields of an event; which ones are present depends on its kind.
 #[derive(Default)]
@@ -45,7 +45,8 @@ impl<'a> MessagesStreamEvent<'a> {
                 cursor.loose_object(|key, cursor| self.message.read_field(key, cursor))?;
             }
             ("content_block", JsonKind::Object) => {
-                self.block = Some(cursor.with_raw(read_part::read_part)?);
+                let block = cursor.with_raw(read_part::read_part)?;
+                self.block = Some(block).filter(|(_, raw)| !json::is_empty(raw));
             }
             ("delta", JsonKind::Object) => {
                 cursor.loose_object(|key, cursor| self.delta.read_field(key, cursor))?;

@@ -64,6 +64,7 @@ fn tap_needs(name: &str, data: &[u8]) -> bool {
 #[derive(Default)]
 struct MessagesStreamState {
     started: bool,
+    id: Option<String>,
     blocks: MessagesOpenBlocks,
     usage: MessagesUsageCounts,
     stop_reason: Option<String>,
@@ -121,25 +122,37 @@ impl MessagesStreamState {
 
     /// Reads the message's metadata, or all of it if the model paused for a
     /// tool.
+    ///
+    /// A proxy that loses its upstream may append a second message to the first,
+    /// unfinished one: the second one counts. Others send the same start twice.
     fn start(&mut self, message: MessagesResponseBody<'_>, events: &mut Vec<Event>) {
-        self.usage.overlay(message.usage);
-        if !self.started {
-            self.started = true;
-            events.push(Event::Start {
-                id: message.id.filter(|id| !id.is_empty()),
-                model: message.model.filter(|model| !model.is_empty()),
-            });
-            if !self.usage.is_empty() {
-                events.push(Event::Usage(self.usage.usage()));
+        let id = message.id.filter(|id| !id.is_empty());
+        if self.started {
+            let repeated = match &id {
+                Some(_) => id == self.id,
+                None => !self.blocks.have_begun(),
+            };
+            if repeated {
+                return;
             }
+            *self = Self::default();
+        }
+        self.started = true;
+        self.id.clone_from(&id);
+        self.usage.overlay(message.usage);
+        events.push(Event::Start {
+            id,
+            model: message.model.filter(|model| !model.is_empty()),
+        });
+        if !self.usage.is_empty() {
+            events.push(Event::Usage(self.usage.usage()));
         }
         for part in message.parts {
             self.blocks.push_whole(part, events);
         }
-        self.stop_reason = message.stop_reason.or(self.stop_reason.take());
-        self.stop_sequence = message.stop_sequence.or(self.stop_sequence.take());
-        let refusal = message.stop_details.and_then(finish::read_stop_details);
-        self.refusal = refusal.or(self.refusal.take());
+        self.stop_reason = message.stop_reason;
+        self.stop_sequence = message.stop_sequence;
+        self.refusal = message.stop_details.and_then(finish::read_stop_details);
     }
 
     /// Records why the model stopped; the message is not over yet.

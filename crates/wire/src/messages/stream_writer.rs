@@ -8,7 +8,7 @@ use super::write_part::{BlockPosition, fits};
 use super::{MESSAGES, call_id, error, finish, usage};
 use crate::conversation::CallIds;
 use crate::handles_all::handles_all;
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 use crate::{Loss, Reply, StreamWriter};
 
 /// Converts the contract's events into the dialect's.
@@ -18,6 +18,8 @@ pub(super) struct MessagesStreamWriter {
     first_call: usize,
     calls: usize,
     ids: CallIds,
+    /// Whether the provider's response has started.
+    started: bool,
     begun: bool,
     usage: Usage,
     blocks: MessagesBlockQueue,
@@ -34,6 +36,7 @@ impl MessagesStreamWriter {
             first_call: reply.first_call,
             calls: 0,
             ids: CallIds::new(|_| true),
+            started: false,
             begun: false,
             usage: Usage::default(),
             blocks: MessagesBlockQueue::default(),
@@ -60,6 +63,23 @@ impl MessagesStreamWriter {
                 o.object("usage", |o| usage::write_usage(&self.usage, o));
             });
         });
+    }
+
+    /// Begins a second message if the provider started over; the client discards
+    /// the first one.
+    fn start(&mut self) {
+        let started_over = std::mem::replace(&mut self.started, true);
+        if !started_over {
+            return;
+        }
+        // A start with the same id would be a repetition of the first.
+        if std::mem::take(&mut self.begun) {
+            self.id.push_str("_2");
+        }
+        self.calls = 0;
+        self.usage = Usage::default();
+        self.blocks = MessagesBlockQueue::default();
+        self.refusal = None;
     }
 
     fn flush(&mut self, out: &mut BytesMut) {
@@ -152,7 +172,8 @@ impl MessagesStreamWriter {
         let details = match refusal {
             Some(text) if *reason == FinishReason::Refusal => Some(finish::stop_details(&text)),
             Some(text) if !text.text.is_empty() => {
-                self.losses.add("refusal", "written as text");
+                self.losses
+                    .record(LossVerb::Converted, "refusal", "written as text");
                 self.blocks
                     .push(QueuedBlock::new(QueuedBlockKind::Text, &text.text));
                 None
@@ -177,7 +198,7 @@ handles_all!(11 of Event);
 impl StreamWriter for MessagesStreamWriter {
     fn write(&mut self, event: &Event, out: &mut BytesMut) {
         match event {
-            Event::Start { .. } => {}
+            Event::Start { .. } => self.start(),
             Event::Text(text) => self.text(QueuedBlockKind::Text, text),
             Event::Reasoning(text) => self.text(QueuedBlockKind::Thinking, text),
             Event::Refusal(text) => self.refuse(&Text::new(text)),

@@ -15,7 +15,7 @@ use super::write_part::{
 use super::{MESSAGES, call_id};
 use crate::conversation::{CallIds, turns};
 use crate::json::{Array, Object, write_array};
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 use crate::splice::{self, ElementOrigin, FieldAction};
 
 /// Sent as the user's message if the assistant speaks first.
@@ -73,7 +73,7 @@ impl<'w, 'a, 'l> MessagesMessageWriter<'w, 'a, 'l> {
             let reusable: Option<&ReusableMessage<'_>> = reusable.get(at);
             reusable.is_some_and(|k| k.whole.is_some() || k.shell.is_some())
         };
-        for (role, range) in turn_order(messages) {
+        for (role, range) in turn_order(messages, self.losses) {
             if range.clone().all(keeps_form) {
                 for at in range {
                     self.write_in_place(role, &messages[at], &reusable[at]);
@@ -147,7 +147,8 @@ impl<'w, 'a, 'l> MessagesMessageWriter<'w, 'a, 'l> {
             return;
         }
         if !self.begun && role != Role::User {
-            self.losses.add(
+            self.losses.record(
+                LossVerb::Added,
                 "messages",
                 "the user must speak first, so a user message was added",
             );
@@ -199,7 +200,8 @@ impl<'w, 'a, 'l> MessagesMessageWriter<'w, 'a, 'l> {
         if let Part::Text(text) = &**part
             && text.text.ends_with(char::is_whitespace)
         {
-            self.losses.add(
+            self.losses.record(
+                LossVerb::Trimmed,
                 "text",
                 "trailing whitespace of the last assistant message was removed",
             );
@@ -223,15 +225,19 @@ fn position(role: Role) -> BlockPosition {
     }
 }
 
-/// Returns the turns. A system message between a call and its result moves
-/// behind both.
-fn turn_order(messages: &[Message]) -> Vec<(Role, Range<usize>)> {
+/// Returns the turns. A system message must follow the user's turn, so one before
+/// it moves behind it.
+fn turn_order(messages: &[Message], losses: &mut Losses) -> Vec<(Role, Range<usize>)> {
     let mut turns = turns(messages);
     for at in 1..turns.len().saturating_sub(1) {
-        let calls = matches!(turns[at - 1].parts.last(), Some(Part::ToolCall(_)));
-        let has_results = matches!(turns[at + 1].parts.first(), Some(Part::ToolResult(_)));
-        if turns[at].role == Role::System && calls && has_results {
+        let roles = [turns[at - 1].role, turns[at].role, turns[at + 1].role];
+        if roles == [Role::Assistant, Role::System, Role::User] {
             turns.swap(at, at + 1);
+            losses.record(
+                LossVerb::Moved,
+                "system",
+                "a system message follows the user's message",
+            );
         }
     }
     let turns = turns.into_iter().map(|turn| (turn.role, turn.messages));

@@ -1,13 +1,14 @@
 //! Writes the content of a message, block by block.
 
-use bytes::{BufMut, BytesMut};
+use bytes::BufMut;
 use majordomo_llm::{File, Native, Part, Reasoning, ToolCall, ToolResult};
 
 use super::MESSAGES;
 use super::read_part::PLAIN_TEXT;
+use crate::arguments::object_arguments;
 use crate::base64::encode_into;
-use crate::json::{Array, Object, is_complete, write_array};
-use crate::loss::Losses;
+use crate::json::{Array, Object, write_array};
+use crate::loss::{LossVerb, Losses};
 
 /// The position of a block, which determines the allowed kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +85,7 @@ pub(super) fn write_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses
             write_native(o, native);
         }),
         Part::Refusal(text) => {
-            losses.add("refusal", "written as text");
+            losses.record(LossVerb::Converted, "refusal", "written as text");
             array.object(|o| {
                 o.string("type", "text");
                 o.string("text", &text.text);
@@ -180,24 +181,8 @@ pub(super) fn write_tool_use(
     object.string("type", "tool_use");
     object.string("id", id);
     object.string("name", &call.name);
-    write_input(&call.arguments, object.value("input"), losses);
+    object.raw("input", &object_arguments(&call.arguments, losses));
     write_native(object, native);
-}
-
-/// Writes the input, which must be an object; anything else is wrapped as text.
-fn write_input(arguments: &str, out: &mut BytesMut, losses: &mut Losses) {
-    let text = arguments.trim();
-    if text.is_empty() {
-        return out.extend_from_slice(b"{}");
-    }
-    if text.starts_with('{') && is_complete(text) {
-        return out.extend_from_slice(text.as_bytes());
-    }
-    losses.add(
-        "arguments",
-        "not a JSON object, written as a string inside one",
-    );
-    crate::json::object(out, |o| o.string("arguments", arguments));
 }
 
 /// Writes the result of the call with this id.

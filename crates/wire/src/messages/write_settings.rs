@@ -7,7 +7,7 @@ use super::read_request::NO_PARAMETERS;
 use super::write_part::write_native;
 use crate::Outgoing;
 use crate::json::{Object, object, write_array};
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 use crate::splice::{BodyFields, member};
 
 /// Writes the fields, in order.
@@ -170,7 +170,7 @@ fn write_output_config(
     let effort = match prompt.effort {
         None | Some(Effort::None) => None,
         Some(Effort::Minimal) => {
-            losses.add("effort", "the lowest effort is `low`");
+            losses.record(LossVerb::Adjusted, "effort", "the lowest effort is `low`");
             Some("low")
         }
         Some(Effort::Low) => Some("low"),
@@ -223,7 +223,11 @@ fn write_sampling(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses)
     let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
     if let Some(temperature) = finite(prompt.temperature) {
         if temperature > 1.0 {
-            losses.add("temperature", "the highest temperature is 1");
+            losses.record(
+                LossVerb::Adjusted,
+                "temperature",
+                "the highest temperature is 1",
+            );
         }
         fields.put("temperature", temperature.min(1.0));
     }

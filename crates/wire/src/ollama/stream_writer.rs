@@ -7,7 +7,7 @@ use super::generate::OllamaEndpoint;
 use super::{OLLAMA, THINKING_KEY, error, finish, image, tool_calls, usage};
 use crate::handles_all::handles_all;
 use crate::json::{Object, object};
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 use crate::{Loss, Reply, StreamWriter, rfc3339};
 
 /// Encodes events as NDJSON lines.
@@ -87,7 +87,8 @@ impl OllamaStreamWriter {
     }
 
     fn write_refusal(&mut self, text: &str, out: &mut BytesMut) {
-        self.losses.add("refusal", "written as text");
+        self.losses
+            .record(LossVerb::Converted, "refusal", "written as text");
         self.write_delta(out, text, |_| {});
     }
 

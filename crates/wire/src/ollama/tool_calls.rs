@@ -1,11 +1,13 @@
 //! Reads and writes tool calls, and matches tool results with their calls.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use majordomo_llm::{Message, Opaque, Part, Role, ToolCall, ToolResult};
 
 use super::OLLAMA;
-use crate::json::{Array, Cursor, JsonKind, ReadResult, Rest, is_complete, keep};
+use crate::arguments::{arguments_or_none, object_arguments, read_arguments};
+use crate::json::{Array, Cursor, JsonKind, ReadResult, Rest, keep};
 use crate::loss::Losses;
 use crate::open_calls::OpenCalls;
 
@@ -45,16 +47,18 @@ pub(super) fn read_tool_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) ->
 }
 
 fn read_function(cursor: &mut Cursor<'_>, call: &mut ToolCall, rest: &mut Rest) -> ReadResult<()> {
+    let mut arguments = Cow::Borrowed("");
     cursor.object(|key, cursor| {
         match (&**key, cursor.peek()?) {
             ("name", JsonKind::String) => call.name = cursor.string()?.into_owned(),
-            ("arguments", JsonKind::String) => call.arguments = cursor.string()?.into_owned(),
-            ("arguments", JsonKind::Null) | ("index", _) => {}
-            ("arguments", _) => call.arguments = cursor.raw()?.to_owned(),
+            ("arguments", _) => arguments = read_arguments(cursor)?,
+            ("index", _) => {}
             _ => rest.take(format!("function.{key}"), cursor)?,
         }
         Ok(())
-    })
+    })?;
+    call.arguments = arguments_or_none(arguments);
+    Ok(())
 }
 
 /// Generates missing call ids and matches each result with its call: by id, else
@@ -115,23 +119,11 @@ pub(super) fn write_tool_call(
                 o.number("index", index);
             }
             o.string("name", &call.name);
-            o.raw("arguments", arguments);
+            o.raw("arguments", &arguments);
             o.nested(native, "function");
         });
         o.native(native);
     });
-}
-
-/// Returns the arguments as an object; models may produce anything.
-fn object_arguments<'a>(arguments: &'a str, losses: &mut Losses) -> &'a str {
-    let text = arguments.trim();
-    if text.starts_with('{') && is_complete(text) {
-        return text;
-    }
-    if !text.is_empty() {
-        losses.add("arguments", "not a JSON object, which Ollama requires");
-    }
-    "{}"
 }
 
 /// Whether a message holds tool results.

@@ -7,7 +7,7 @@ use super::{OLLAMA, ThinkSupport};
 use crate::Outgoing;
 use crate::function_tool;
 use crate::json::write_array;
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 use crate::splice::BodyFields;
 
 /// Returns all fields but `model`, `stream`, `options` and the messages or prompt.
@@ -131,7 +131,11 @@ fn write_think(
         (Effort::XHigh | Effort::Max, _) => ("\"max\"", effort == Effort::Max),
     };
     if !exact {
-        losses.add("effort", format!("the closest value is {level}"));
+        losses.record(
+            LossVerb::Adjusted,
+            "effort",
+            format!("the closest value is {level}"),
+        );
     }
     fields.put("think", level);
 }

@@ -11,7 +11,7 @@ use super::write_part::{OllamaContent, write_native};
 use super::{OLLAMA, THINKING_KEY};
 use crate::conversation::{CallIds, ToolNames};
 use crate::json::{Array, Object, write_array, write_string};
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 use crate::splice::{self, FieldAction, Rewrite};
 
 /// Separates texts that were separate parts.
@@ -168,7 +168,11 @@ impl<'w, 'a, 'l, 'm> OllamaMessageWriter<'w, 'a, 'l, 'm> {
 }
 
 fn prefix_error(content: &mut OllamaContent<'_>, losses: &mut Losses) {
-    losses.add("is_error", "written as the prefix `ERROR: `");
+    losses.record(
+        LossVerb::Prefixed,
+        "is_error",
+        "written as the prefix `ERROR: `",
+    );
     content.text.insert_str(0, "ERROR: ");
 }
 

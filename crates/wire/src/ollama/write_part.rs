@@ -4,7 +4,7 @@ use majordomo_llm::{Native, Part};
 
 use super::{OLLAMA, image};
 use crate::json::Object;
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 
 /// The text and the images of a message.
 pub(super) struct OllamaContent<'p> {
@@ -28,7 +28,7 @@ impl<'p> OllamaContent<'p> {
             match part {
                 Part::Text(text) => content.push_text(&text.text, separator, losses),
                 Part::Refusal(text) => {
-                    losses.add("refusal", "written as text");
+                    losses.record(LossVerb::Converted, "refusal", "written as text");
                     content.push_text(&text.text, separator, losses);
                 }
                 part if image::belongs(part) => content.push_image(part, losses),
@@ -44,7 +44,11 @@ impl<'p> OllamaContent<'p> {
             return;
         }
         if !self.images.is_empty() {
-            losses.add("order", "images are separate from the text");
+            losses.record(
+                LossVerb::Changed,
+                "order",
+                "images are separate from the text",
+            );
         }
         if !self.text.is_empty() {
             self.text.push_str(separator);

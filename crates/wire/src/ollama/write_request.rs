@@ -10,7 +10,7 @@ use super::write_part::OllamaContent;
 use super::{OLLAMA, ThinkSupport, image, options};
 use crate::conversation::merge_assistant_messages;
 use crate::json::{Array, object, write_array};
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 use crate::splice::{self, BodyEdit, BodyFields, ElementOrigin, FieldAction};
 use crate::{Outgoing, Written};
 
@@ -64,7 +64,11 @@ fn write_messages(prompt: &Prompt, to: &Outgoing<'_>, array: &mut Array<'_>, los
     let is_system = |message: &&Message| message.role == Role::System;
     let leading = prompt.messages.iter().take_while(is_system).count();
     if prompt.messages.iter().skip(leading).any(|m| is_system(&m)) {
-        losses.add("system", "moved to the front, where templates expect it");
+        losses.record(
+            LossVerb::Folded,
+            "system",
+            "moved to the front, where templates expect it",
+        );
     }
     let mut writer = OllamaMessageWriter::new(array, losses, &prompt.messages);
     let inline = prompt.messages.iter().filter(is_system);

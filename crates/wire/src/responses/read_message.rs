@@ -8,6 +8,7 @@ use majordomo_llm::{
 
 use super::read_part::read_content;
 use super::{PARAGRAPH, RESPONSES};
+use crate::arguments::{complete_arguments, read_arguments};
 use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, Rest, keep};
 
 /// Reads an item of a conversation.
@@ -15,7 +16,9 @@ pub(super) fn read_message(cursor: &mut Cursor<'_>) -> ReadResult<Message> {
     let mut fields = ResponsesItemFields::default();
     let ((), raw) = cursor
         .with_raw(|cursor| cursor.object(|key, cursor| fields.read_field(key.clone(), cursor)))?;
-    Ok(fields.into_message(raw))
+    let mut message = fields.into_message(raw);
+    complete_arguments(&mut message.parts);
+    Ok(message)
 }
 
 /// Reads an output item of a response.
@@ -59,10 +62,7 @@ impl<'a> ResponsesItemFields<'a> {
                 ("output", _) => self.output = read_content(cursor)?,
                 ("call_id", JsonKind::String) => self.call_id = Some(cursor.string()?),
                 ("name", JsonKind::String) => self.name = Some(cursor.string()?),
-                ("arguments", JsonKind::String) => self.arguments = cursor.string()?,
-                ("arguments", JsonKind::Null) => cursor.raw().map(drop)?,
-                // Some servers send an object instead of a string.
-                ("arguments", _) => self.arguments = Cow::Borrowed(cursor.raw()?),
+                ("arguments", _) => self.arguments = read_arguments(cursor)?,
                 _ => cursor.raw().map(drop)?,
             }
             Ok(())
@@ -82,6 +82,13 @@ impl<'a> ResponsesItemFields<'a> {
         let word = self.role.take().unwrap_or_default();
         let (role, plain) = read_role(&word);
         let mut rest = self.rest(&["content"]);
+        // Absent, null and empty content are kept apart for this dialect.
+        let mut given = self.all.iter().filter(|(name, _)| name == "content");
+        if let (true, Some((_, raw))) = (self.content.is_empty(), given.next()) {
+            if *raw != "\"\"" {
+                rest.push("content", keep(raw));
+            }
+        }
         if !plain {
             rest.push("role", Json::string(&word));
         }

@@ -112,7 +112,7 @@ impl<'a> ResponsesPartFields<'a> {
 
     /// Reads an image; one that is referenced by id is kept verbatim.
     fn image(&mut self) -> Option<Part> {
-        let url = self.image_url.take()?;
+        let url = self.image_url.take().filter(|url| !url.is_empty())?;
         Some(match decode_data_url(&url) {
             Some((media_type, data)) => Part::Image(Image {
                 media_type: media_type.to_owned(),

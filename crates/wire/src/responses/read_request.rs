@@ -40,10 +40,10 @@ impl ResponsesRequestFields {
     fn read_field(&mut self, key: &str, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let prompt = &mut self.prompt;
         match (key, cursor.peek()?) {
-            ("model", _) => self.model = read_optional_string(cursor)?,
+            ("model", _) => self.model = cursor.optional_text()?,
             ("stream", _) => self.stream = cursor.optional(Cursor::bool)?.unwrap_or_default(),
             ("instructions", JsonKind::String) => {
-                prompt.system = vec![Text::new(cursor.string()?)];
+                prompt.system = cursor.optional_text()?.map(Text::new).into_iter().collect();
             }
             ("input", _) => read_input(cursor, prompt)?,
             ("tools", _) => {
@@ -58,9 +58,9 @@ impl ResponsesRequestFields {
             ("max_output_tokens", _) => prompt.max_tokens = cursor.optional(Cursor::unsigned)?,
             ("temperature", _) => prompt.temperature = cursor.optional(Cursor::float)?,
             ("top_p", _) => prompt.top_p = cursor.optional(Cursor::float)?,
-            ("prompt_cache_key", _) => prompt.cache_key = read_optional_string(cursor)?,
-            ("safety_identifier", _) => prompt.user = read_optional_string(cursor)?,
-            ("user", JsonKind::String) => self.user = read_optional_string(cursor)?,
+            ("prompt_cache_key", _) => prompt.cache_key = cursor.optional_text()?,
+            ("safety_identifier", _) => prompt.user = cursor.optional_text()?,
+            ("user", JsonKind::String) => self.user = cursor.optional_text()?,
             ("instructions" | "text" | "reasoning" | "user", JsonKind::Null) => {}
             _ => self.rest.take(key, cursor)?,
         }
@@ -164,10 +164,6 @@ impl ResponsesRequestFields {
     }
 }
 
-fn read_optional_string(cursor: &mut Cursor<'_>) -> ReadResult<Option<String>> {
-    cursor.optional(|c| Ok(c.string()?.into_owned()))
-}
-
 /// Reads a user text or a list of items.
 fn read_input(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> ReadResult<()> {
     match cursor.peek()? {
@@ -213,7 +209,7 @@ fn read_tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> ReadResult<()> {
                 ("type", JsonKind::String) => kind = Some(cursor.string()?),
                 ("name", JsonKind::String) => tool.name = cursor.string()?.into_owned(),
                 ("description", JsonKind::String | JsonKind::Null) => {
-                    tool.description = read_optional_string(cursor)?
+                    tool.description = cursor.optional_text()?
                 }
                 ("parameters", JsonKind::Object | JsonKind::Null) => {
                     tool.parameters = cursor.optional(Cursor::raw)?.map(keep);

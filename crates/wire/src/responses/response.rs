@@ -8,10 +8,11 @@ use super::finish::{self, ResponsesEnd};
 use super::read_message::read_output_item;
 use super::write_item::{ItemHeader, ResponsesItemWriter, group_items};
 use super::{RESPONSES, usage};
+use crate::arguments::complete_arguments;
 use crate::conversation::assign_call_ids;
 use crate::failure::ErrorBody;
 use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, Rest, object, write_array};
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 use crate::{Reply, Written};
 
 /// Reads a response.
@@ -27,6 +28,7 @@ pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> 
     let finish = fields.finish(false, false);
     let mut parts: Vec<Part> = fields.items.into_iter().flatten().collect();
     assign_call_ids(&mut parts, first_call);
+    complete_arguments(&mut parts);
     Ok(Response {
         finish,
         usage: fields.usage.unwrap_or_default(),
@@ -105,10 +107,10 @@ impl<'a> ResponsesResponseBody<'a> {
     /// kept.
     fn read_status(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let (word, raw) = cursor.with_raw(Cursor::string)?;
-        if !matches!(&*word, "completed" | "complete" | "incomplete") {
+        if !matches!(&*word, "" | "completed" | "complete" | "incomplete") {
             self.rest.push("echo.status", json::keep(raw));
         }
-        self.status = Some(word.into_owned());
+        self.status = Some(word.into_owned()).filter(|word| !word.is_empty());
         Ok(())
     }
 
@@ -157,7 +159,7 @@ pub(super) fn write_response(response: &Response, reply: &Reply) -> Written {
         }
     });
     if let Some(why) = finish::finish_loss(&response.finish) {
-        losses.add("finish", why);
+        losses.record(LossVerb::Converted, "finish", why);
     }
     let native = losses.own(response.native.as_deref(), &RESPONSES);
     let mut body = BytesMut::with_capacity(output.len() + 1_024);

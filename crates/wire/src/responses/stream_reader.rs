@@ -75,6 +75,7 @@ fn tap_needs(name: &str, data: &[u8]) -> bool {
 #[derive(Default)]
 struct ResponsesStreamState {
     started: bool,
+    id: Option<String>,
     items: ResponsesStreamItems,
     called: bool,
     refused: bool,
@@ -119,6 +120,7 @@ impl ResponsesStreamState {
             ("response.completed" | "response.incomplete" | "response.failed", Some(response)) => {
                 return self.complete(response, events);
             }
+            ("response.created", Some(response)) => return self.restart(response, events),
             ("response.created" | "response.in_progress" | "response.queued", response) => {
                 return self.start(response, events);
             }
@@ -166,12 +168,28 @@ impl ResponsesStreamState {
         self.refused |= event_kind == b"response.refusal.done";
     }
 
+    /// Starts the response. A second one with another id replaces the first, which
+    /// a proxy could not finish.
+    fn restart(&mut self, response: &str, events: &mut Vec<Event>) -> Result<()> {
+        if self.started && self.id.is_some() {
+            let id = read_fields(response)?.id;
+            if id.is_some() && id != self.id {
+                *self = Self {
+                    tapped: self.tapped,
+                    ..Self::default()
+                };
+            }
+        }
+        self.start(Some(response), events)
+    }
+
     fn start(&mut self, response: Option<&str>, events: &mut Vec<Event>) -> Result<()> {
         if self.started {
             return Ok(());
         }
         self.started = true;
         let fields = response.map(read_fields).transpose()?.unwrap_or_default();
+        self.id.clone_from(&fields.id);
         events.push(Event::Start {
             id: fields.id,
             model: fields.model,

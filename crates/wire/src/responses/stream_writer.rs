@@ -16,7 +16,7 @@ use super::write_item::ends_item;
 use super::write_part::is_content;
 use super::{RESPONSES, error, finish};
 use crate::handles_all::handles_all;
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 use crate::{Loss, Reply, StreamWriter};
 
 const ADDED: &str = "response.output_item.added";
@@ -288,7 +288,7 @@ impl ResponsesStreamWriter {
             self.end_call(call.index, status, out);
         }
         if let Some(why) = finish::finish_loss(reason) {
-            self.losses.add("finish", why);
+            self.losses.record(LossVerb::Converted, "finish", why);
         }
         let output = self.output.list();
         let envelope_fields = ResponsesEnvelope::of(&self.reply)

@@ -5,6 +5,7 @@ use majordomo_llm::{Native, Part, Reasoning};
 
 use super::RESPONSES;
 use super::write_part::{ContentSide, is_content, writable, write_content, write_part};
+use crate::arguments::arguments_or_none;
 use crate::conversation::CallIds;
 use crate::json::{Array, Object};
 use crate::loss::Losses;
@@ -114,14 +115,10 @@ impl<'l> ResponsesItemWriter<'l> {
                 .add("reasoning", "only the model that produced it can read it"),
             Part::ToolCall(call) => {
                 let id = self.ids.call(&call.id);
-                // Clients parse the arguments, so missing ones become an empty
-                // object.
-                let arguments = match header {
-                    Some(_) if call.arguments.trim().is_empty() => "{}",
-                    _ => &call.arguments,
-                };
-                array
-                    .object(|o| write_function_call(&id, &call.name, arguments, native, header, o));
+                let arguments = arguments_or_none((&call.arguments).into());
+                array.object(|o| {
+                    write_function_call(&id, &call.name, &arguments, native, header, o);
+                });
             }
             Part::Opaque(block) if block.origin == RESPONSES => array.raw(block.raw.as_str()),
             other => self.losses.part(other, "Responses has no such output item"),
@@ -144,7 +141,7 @@ pub(super) fn write_message_item(
         .filter_map(|(name, value)| Some((name.strip_prefix("item.")?, value)));
     let own = native.into_iter().flat_map(Native::fields);
     let fields: Vec<_> = own
-        .filter(|(name, _)| *name != "role")
+        .filter(|(name, _)| !matches!(*name, "role" | "content"))
         .chain(of_parts)
         .map(|(name, value)| (name, value.as_str()))
         .collect();

@@ -7,7 +7,7 @@ use super::RESPONSES;
 use super::write_item::{ResponsesItem, ResponsesItemWriter, group_items};
 use super::write_part::{ContentSide, is_content, writable, write_content, write_part};
 use crate::json::{Array, write_array, write_string};
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 use crate::splice::{self, ElementOrigin, FieldAction};
 
 /// Writes the elements of `input`, in order.
@@ -112,7 +112,9 @@ impl<'w, 'a, 'l> ResponsesMessageWriter<'w, 'a, 'l> {
             return self.array.object(|o| {
                 o.string("type", "message");
                 o.string("role", "assistant");
-                o.string("content", "");
+                if native.is_none_or(|native| native.get("content").is_none()) {
+                    o.string("content", "");
+                }
                 o.native(native);
             });
         }
@@ -162,9 +164,12 @@ impl<'w, 'a, 'l> ResponsesMessageWriter<'w, 'a, 'l> {
                 Some(role) => o.raw("role", role.as_str()),
                 None => o.string("role", default),
             }
-            write_content(o, "content", &content, ContentSide::Input, losses);
+            match native.and_then(|native| native.get("content")) {
+                Some(empty) if content.is_empty() => o.raw("content", empty.as_str()),
+                _ => write_content(o, "content", &content, ContentSide::Input, losses),
+            }
             let fields = native.into_iter().flat_map(|native| native.fields());
-            for (name, value) in fields.filter(|(name, _)| *name != "role") {
+            for (name, value) in fields.filter(|(name, _)| !matches!(*name, "role" | "content")) {
                 o.raw(name, value.as_str());
             }
         });
@@ -192,7 +197,11 @@ fn error_parts(result: &ToolResult, losses: &mut Losses) -> Option<Vec<Part>> {
     if !result.is_error {
         return None;
     }
-    losses.add("is_error", "written as the prefix `ERROR: `");
+    losses.record(
+        LossVerb::Prefixed,
+        "is_error",
+        "written as the prefix `ERROR: `",
+    );
     let mut parts = result.parts.clone();
     match parts.first_mut() {
         Some(Part::Text(first)) => first.text.insert_str(0, "ERROR: "),

@@ -1,5 +1,6 @@
 //! Integration tests of the codecs, in one binary.
 
 mod client_requests;
+mod emptiness;
 mod matrix;
 mod recordings;

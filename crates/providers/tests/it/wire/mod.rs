@@ -115,3 +115,19 @@ async fn every_feature_of_every_provider_matches_its_snapshot() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[tokio::test]
+async fn raw_of_a_streamed_final_response_holds_the_providers_bytes() {
+    for (name, model) in PROVIDERS {
+        let (content_type, body) = responses::of(name, true);
+        let script = Script::new()
+            .read_request()
+            .answer(200, content_type, body.clone());
+        let upstream = Upstream::start([script]).await;
+        let model = provider(name, &upstream).model(model).expect("a model");
+        let stream = model.stream(Request::user("hi")).await.unwrap();
+        let raw = stream.finish().await.unwrap().raw.expect("raw bytes");
+        assert_eq!(Some(raw.dialect), model.dialect(), "{name}");
+        assert_eq!(raw.bytes, body, "{name}");
+    }
+}

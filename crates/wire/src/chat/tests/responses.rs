@@ -52,7 +52,7 @@ fn tool_calls_of_every_form_are_read_and_get_ids() {
         calls,
         [
             ("call_4", "a", r#"{"x": 1}"#),
-            ("i", "b", ""),
+            ("i", "b", "{}"),
             ("call_6", "c", "broken {")
         ]
     );
@@ -231,5 +231,21 @@ fn an_unrepresentable_finish_reason_is_reported_as_a_loss() {
         let losses = Chat.write_response(&response, &reply()).losses;
         let named = losses.iter().any(|loss| loss.field == "finish");
         assert_eq!(named, lost, "{:?}", response.finish);
+    }
+}
+
+#[test]
+fn a_tool_call_without_arguments_has_an_empty_object() {
+    for function in [
+        r#"{"name":"f"}"#,
+        r#"{"name":"f","arguments":null}"#,
+        r#"{"name":"f","arguments":""}"#,
+        r#"{"name":"f","arguments":{}}"#,
+        r#"{"name":"f","arguments":[]}"#,
+    ] {
+        let message = format!(r#"{{"tool_calls":[{{"id":"a","function":{function}}}]}}"#);
+        let response = read_choice(&message, "\"tool_calls\"");
+        let call = response.tool_calls().next().unwrap();
+        assert_eq!(call.arguments, "{}", "{function}");
     }
 }

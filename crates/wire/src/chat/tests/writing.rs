@@ -273,3 +273,19 @@ fn messages_can_be_added_to_a_request_without_any() {
         r#"{"model":"m","messages":[{"role":"user","content":"hi"}],"store":true}"#
     );
 }
+
+#[test]
+fn absent_null_and_empty_content_are_kept_apart() {
+    for message in [
+        r#"{"role":"user","content":[]}"#,
+        r#"{"role":"user","content":""}"#,
+        r#"{"role":"user","content":null}"#,
+        r#"{"role":"assistant","content":[]}"#,
+        r#"{"role":"assistant","content":null}"#,
+    ] {
+        let body = format!(r#"{{"model":"m","messages":[{message}]}}"#);
+        let read = Chat.read_request(Bytes::from(body.clone())).unwrap();
+        let built = Request::from(read.request.prompt().clone());
+        assert_eq!(Chat.write_request(&built, &Outgoing::new("m")).body, body);
+    }
+}

@@ -48,22 +48,30 @@ fn a_plain_request_is_written_in_camel_case() {
 }
 
 #[test]
-fn leading_system_messages_are_instructions_and_later_ones_user_messages() {
+fn system_messages_are_folded_into_the_instructions_wherever_they_stand() {
     let request = Request::from(vec![
         Message::system("a"),
         Message::user("b"),
-        Message::system("c"),
+        Message::assistant("c"),
+        Message::system("d"),
+        Message::user("e"),
     ])
     .system("first");
-    let (body, losses) = write(&request);
+    let written = Gemini.write_request(&request, &Outgoing::new("gemini-3-pro"));
     assert_eq!(
-        body,
+        written.body,
         concat!(
-            r#"{"contents":[{"role":"user","parts":[{"text":"b"}]},{"role":"user","parts":[{"text":"c"}]}],"#,
-            r#""systemInstruction":{"parts":[{"text":"first"},{"text":"a"}]}}"#
+            r#"{"contents":[{"role":"user","parts":[{"text":"b"}]},{"role":"model","parts":[{"text":"c"}]},"#,
+            r#"{"role":"user","parts":[{"text":"e"}]}],"#,
+            r#""systemInstruction":{"parts":[{"text":"first"},{"text":"a"},{"text":"d"}]}}"#
         )
     );
-    assert_eq!(losses, ["system"]);
+    let changes: Vec<String> = written
+        .losses
+        .into_iter()
+        .map(|loss| majordomo_llm::Change::from(loss).to_string())
+        .collect();
+    assert_eq!(changes, ["system folded"]);
     let leading = Request::from(vec![Message::system("a"), Message::user("b")]);
     assert!(write(&leading).1.is_empty());
 }

@@ -105,8 +105,8 @@ pub(super) fn prompts() -> Vec<(&'static str, Prompt, &'static [&'static str])> 
             "system in the middle",
             from_messages(vec![
                 Message::user("a"),
-                Message::assistant("b"),
-                Message::system("c"),
+                Message::system("b"),
+                Message::assistant("c"),
                 Message::user("d"),
             ]),
             &[],

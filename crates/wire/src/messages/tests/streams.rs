@@ -1,5 +1,5 @@
 use bytes::BytesMut;
-use majordomo_llm::{Error, ErrorKind, FinishReason, Native, Part, Text, Usage};
+use majordomo_llm::{Error, ErrorKind, FinishReason, Native, Part, Text, ToolCall, Usage};
 use proptest::prelude::*;
 
 use super::*;
@@ -480,4 +480,66 @@ proptest! {
             let _ = written(&events);
         }
     }
+}
+
+/// The start of a second message, after a proxy lost its upstream.
+const SECOND: &str = r#"{"type":"message_start","message":{"id":"msg_2","model":"y","content":[],"stop_reason":null,"usage":{"input_tokens":3,"output_tokens":1}}}"#;
+
+fn interrupted_then<'c>(rest: &[&'c str]) -> Vec<&'c str> {
+    let mut chunks = vec![
+        START,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"first"}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t1","name":"f","input":{}}}"#,
+        r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"a\":"}}"#,
+    ];
+    chunks.extend(rest);
+    chunks
+}
+
+const SECOND_CONTENT: [&str; 5] = [
+    r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t2","name":"g","input":{}}}"#,
+    r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"b\":2}"}}"#,
+    r#"{"type":"content_block_stop","index":0}"#,
+    r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7}}"#,
+    r#"{"type":"message_stop"}"#,
+];
+
+#[test]
+fn the_second_message_start_counts_and_nothing_of_the_first_is_glued_to_it() {
+    let chunks = interrupted_then(&[&[SECOND], &SECOND_CONTENT[..]].concat());
+    let response = assemble(events(&chunks).unwrap());
+    assert_eq!(response.id.as_deref(), Some("msg_2"));
+    assert_eq!(response.reported_model.as_deref(), Some("y"));
+    assert_eq!(
+        response.parts,
+        [Part::ToolCall(ToolCall::new("t2", "g", "{\"b\":2}"))]
+    );
+    assert_eq!((response.usage.input, response.usage.output), (3, 7));
+    assert_eq!(
+        response.usage.cache_read, 0,
+        "counted for the first message"
+    );
+    assert_eq!(response.finish, FinishReason::ToolCalls);
+}
+
+#[test]
+fn a_response_that_starts_over_is_written_as_a_second_message() {
+    let chunks = interrupted_then(&[&[SECOND], &SECOND_CONTENT[..]].concat());
+    let read = events(&chunks).unwrap();
+    let (stream, _) = written(&read);
+    let mut reader = Messages.stream_reader();
+    let mut again = Vec::new();
+    reader.push(stream.as_bytes(), &mut again).unwrap();
+    reader.finish(&mut again).unwrap();
+    assert_eq!(assemble(again).parts, assemble(read).parts);
+}
+
+#[test]
+fn a_repeated_message_start_is_ignored() {
+    let mut chunks = vec![START, START];
+    chunks.extend(SECOND_CONTENT);
+    let once = assemble(events(&[&[START], &SECOND_CONTENT[..]].concat()).unwrap());
+    assert_eq!(assemble(events(&chunks).unwrap()), once);
 }

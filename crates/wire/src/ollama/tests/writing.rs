@@ -88,7 +88,7 @@ fn a_turn_with_tools_and_images_is_written_completely() {
             r#"{"model":"m","messages":[{"role":"user","content":"look\n\nnow","images":["iVBORw0KGgo="]},"#,
             r#"{"role":"assistant","content":"I look","tool_calls":[{"id":"a","function":{"name":"look","arguments":{"x":"#,
             "\n",
-            r#"1}}},{"id":"b","function":{"name":"read","arguments":{}}},{"id":"call_2","function":{"name":"read","arguments":{}}}]},"#,
+            r#"1}}},{"id":"b","function":{"name":"read","arguments":{"arguments":"broken {"}}},{"id":"call_2","function":{"name":"read","arguments":{}}}]},"#,
             r#"{"role":"tool","content":"seen","images":["iVBORw0KGgo="],"tool_name":"look","tool_call_id":"a"},"#,
             r#"{"role":"tool","content":"ERROR: no such file","tool_name":"read","tool_call_id":"b"}],"stream":false}"#,
         ]

@@ -249,7 +249,6 @@ fn output_items_merge_into_one_message_in_dialects_without_items() {
             "phase",
             "reasoning",
             "store",
-            "summary",
         ]
     );
 }

@@ -282,3 +282,21 @@ fn messages_can_be_added_to_every_form_of_input() {
         assert!(body.contains(r#""store":false"#), "{body}");
     }
 }
+
+#[test]
+fn an_empty_content_list_does_not_come_back_as_an_empty_text() {
+    for content in ["[]", "\"\"", "null"] {
+        for role in ["assistant", "user"] {
+            let body = format!(
+                r#"{{"model":"m","input":[{{"type":"message","role":"{role}","content":{content}}}]}}"#
+            );
+            let read = Responses.read_request(Bytes::from(body.clone())).unwrap();
+            let built = Request::from(read.request.prompt().clone());
+            let written = Responses.write_request(&built, &Outgoing::new("m"));
+            let expected = format!(r#""role":"{role}","content":{content}}}]"#);
+            let text = String::from_utf8(written.body.to_vec()).unwrap();
+            assert!(text.contains(&expected), "{text}");
+            assert!(written.losses.is_empty());
+        }
+    }
+}

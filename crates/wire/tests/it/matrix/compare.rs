@@ -1,6 +1,6 @@
 //! Asserts that a conversion preserves everything but the listed losses.
 
-use majordomo_llm::{Message, Part, Prompt, Response, Role, Text};
+use majordomo_llm::{Part, Prompt, Response};
 use majordomo_wire::Loss;
 
 use super::aspects::{AspectValue, Aspects, of_prompt, of_turn, put};
@@ -19,26 +19,7 @@ const EXPLAINS: &[(&str, &[&str])] = &[
 
 /// Compares requests.
 pub(crate) fn prompts(expected: &Prompt, actual: &Prompt, losses: &[Loss]) -> Result<(), String> {
-    let mut actual = actual.clone();
-    if losses.iter().any(|loss| loss.field == "system") {
-        move_system_texts(expected, &mut actual);
-    }
-    differences(of_prompt(expected), of_prompt(&actual), losses)
-}
-
-/// Undoes the conversion of system messages into user messages, for dialects
-/// that allow none in the middle.
-fn move_system_texts(expected: &Prompt, actual: &mut Prompt) {
-    let system = expected.messages.iter().filter(|m| m.role == Role::System);
-    for text in system.map(Message::text) {
-        let users = actual.messages.iter_mut().filter(|m| m.role == Role::User);
-        let is_it = |part: &Part| part.as_text() == Some(&text);
-        let moved: Vec<_> = users.filter(|m| m.parts.iter().any(is_it)).collect();
-        for message in moved {
-            message.parts.retain(|part| !is_it(part));
-            actual.system.push(Text::new(&text));
-        }
-    }
+    differences(of_prompt(expected), of_prompt(actual), losses)
 }
 
 /// Compares responses.

@@ -25,7 +25,7 @@ impl fmt::Display for Crossing {
     }
 }
 
-/// The lost fields, or an error if anything else was lost.
+/// What was changed, or an error if anything else was.
 type LossResult = Result<Vec<String>, String>;
 
 /// Client to provider.
@@ -110,7 +110,10 @@ fn reply() -> Reply {
 }
 
 fn fields(losses: &[Loss]) -> Vec<String> {
-    let mut fields: Vec<String> = losses.iter().map(|loss| loss.field.clone()).collect();
+    let mut fields: Vec<String> = losses
+        .iter()
+        .map(|loss| format!("{} {}", loss.field, loss.verb))
+        .collect();
     fields.sort();
     fields.dedup();
     fields

@@ -69,6 +69,7 @@ fn an_unlisted_loss_is_detected() {
     assert!(differences.contains("text:") && differences.contains("max_tokens:"));
     let listed = [majordomo_wire::Loss {
         field: "max_tokens".into(),
+        verb: majordomo_wire::LossVerb::Dropped,
         why: String::new(),
     }];
     let differences = compare::prompts(&expected, &actual, &listed).unwrap_err();

@@ -13,9 +13,9 @@ const HEAD: &str = "\
 # What every dialect can express
 
 Every conversation below is written in each dialect and read again. An empty
-cell means that nothing was lost; otherwise it names what the writer lists as
-lost, which is also what a request's attempt log reports. Everything else is
-preserved. The following are equivalent representations, not losses:
+cell means that nothing was changed; otherwise it lists the changes, in the words
+of a request's attempt log and of `x-majordomo-changes`. Everything else is
+preserved. The following are equivalent representations, not changes:
 
 - system texts are where the dialect expects them, and consecutive messages of
   one side form one turn;
@@ -38,7 +38,7 @@ pub(crate) fn print() -> String {
     page.push_str(
         "\n## Any client, any model\n\n\
          A client of the row's dialect and a provider of the column's: the number of \
-         requests / responses / streamed responses without any loss.\n\n",
+         requests / responses / streamed responses without any change.\n\n",
     );
     header(&mut page, "client");
     for client in Protocol::ALL {
