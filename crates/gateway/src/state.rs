@@ -142,7 +142,7 @@ impl GatewayState {
         scope: Scope,
     ) -> Result<RequestPlan> {
         let Some(route) = self.routes.find(model) else {
-            let chain = self.chain(model).await?;
+            let chain = self.unrouted_chain(model).await?;
             return Ok(RequestPlan {
                 chain: self.with_descriptions(chain, &request, &self.routes.describers, scope),
                 request,
@@ -199,7 +199,7 @@ impl GatewayState {
         binding: bool,
     ) -> Result<(Chain, Option<RouteTrace>)> {
         let Some(route) = self.routes.find(model) else {
-            return Ok((self.chain(model).await?, None));
+            return Ok((self.unrouted_chain(model).await?, None));
         };
         let key = admitted.key.as_ref().map(|key| key.name());
         let scope = Scope::of_key(key.unwrap_or_default());
@@ -245,6 +245,11 @@ impl GatewayState {
         if let Some(route) = self.routes.find(model) {
             return route.declared_chain(model, &self.registry);
         }
+        self.unrouted_chain(model).await
+    }
+
+    /// Resolves a model that is no route.
+    async fn unrouted_chain(&self, model: &str) -> Result<Chain> {
         let problem = match self.registry.resolve(model).await {
             Ok(chain) => return Ok(chain),
             Err(problem) => problem,

@@ -31,6 +31,24 @@ impl AttemptLog {
             .map(|attempt| attempt.changes.as_slice())
             .unwrap_or_default()
     }
+
+    /// Lists the attempts on targets that an error's text does not name. The error of an
+    /// exhausted chain names all of them itself.
+    pub(crate) fn other_targets(&self, text: &str) -> String {
+        let mut others = String::new();
+        for attempt in &self.attempts {
+            let reason = attempt.to_string();
+            if text.contains(&attempt.target) || others.contains(&reason) {
+                continue;
+            }
+            others.push_str(match others.is_empty() {
+                true => "; before it, ",
+                false => "; ",
+            });
+            others.push_str(&reason);
+        }
+        others
+    }
 }
 
 /// One attempt to serve a request with one target.

@@ -301,9 +301,12 @@ impl Error {
         self.with_causes(ErrorReason(&self.0, "").to_string())
     }
 
-    /// Formats the error with its target and its causes.
+    /// Formats the error with its target and its causes, followed by the other targets
+    /// that did not serve the request, each with its reason.
     pub fn report(&self) -> String {
-        self.with_causes(self.to_string())
+        let text = self.with_causes(self.to_string());
+        let others = self.0.attempt_log.other_targets(&text);
+        text + &others
     }
 
     fn with_causes(&self, mut text: String) -> String {

@@ -83,4 +83,4 @@ pub use retry_after::retry_after;
 pub use stream::{EventStream, ResponseStream, StreamItem};
 pub use tool::{Tool, ToolCall, ToolChoice, ToolResult};
 pub use usage::Usage;
-pub use wire_source::WireSource;
+pub use wire_source::{BodySpans, WireSource};

@@ -125,8 +125,9 @@ impl<M: Model + ?Sized> ModelExt for M {}
 fn stream<M: Model + ?Sized>(model: &M, request: Request) -> BoxFuture<'_, Result<ResponseStream>> {
     Box::pin(async move {
         let first_call = request.prompt().next_call_number();
+        let (request, raw) = request.recording_raw();
         let events = model.events(request).await?;
-        Ok(ResponseStream::new(events, model.name(), first_call))
+        Ok(ResponseStream::new(events, model.name(), first_call).with_raw(raw))
     })
 }
 

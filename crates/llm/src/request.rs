@@ -10,8 +10,9 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::{
-    Accept, CallOptions, Change, ChangeRecorder, Dialect, Effort, Json, Message, OutputFormat,
-    OutputSchema, Part, Prompt, RawRecorder, Text, Timer, Tool, ToolChoice, WireSource,
+    Accept, BodySpans, CallOptions, Change, ChangeRecorder, Dialect, Effort, Json, Message,
+    OutputFormat, OutputSchema, Part, Prompt, RawRecorder, Text, Timer, Tool, ToolChoice,
+    WireSource,
 };
 
 /// A request to a model or chain. Cheap to clone: the [`Prompt`] is copy-on-write.
@@ -51,12 +52,22 @@ impl Request {
             dialect,
             bytes,
             prompt: Arc::clone(&prompt),
+            spans: None,
         };
         Self {
             prompt,
             source: Some(source),
             ..Self::default()
         }
+    }
+
+    /// Sets where the fields of an attempt stand in the client's bytes.
+    #[must_use]
+    pub fn with_spans(mut self, spans: Option<BodySpans>) -> Self {
+        if let Some(source) = &mut self.source {
+            source.spans = spans;
+        }
+        self
     }
 
     /// Sets the client's headers to forward to targets of its dialect, such as the beta

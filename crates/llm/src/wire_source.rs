@@ -1,5 +1,6 @@
 //! The wire form of a request that a client sent.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,6 +13,7 @@ pub struct WireSource {
     pub(crate) dialect: Dialect,
     pub(crate) bytes: Bytes,
     pub(crate) prompt: Arc<Prompt>,
+    pub(crate) spans: Option<BodySpans>,
 }
 
 impl WireSource {
@@ -29,4 +31,23 @@ impl WireSource {
     pub fn prompt(&self) -> &Prompt {
         &self.prompt
     }
+
+    /// Returns where the fields of an attempt stand in the bytes, if its reader recorded
+    /// them.
+    pub fn spans(&self) -> Option<&BodySpans> {
+        self.spans.as_ref()
+    }
+}
+
+/// Where the fields that belong to an attempt, not to the prompt, stand in a JSON body.
+///
+/// Recorded while the body is read, so that no attempt has to read it again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BodySpans {
+    /// The value of `model`.
+    pub model: Option<Range<usize>>,
+    /// The value of `stream`.
+    pub stream: Option<Range<usize>>,
+    /// The end of the last field, where others may be added.
+    pub end: usize,
 }

@@ -1,4 +1,22 @@
 //! Named services with an OpenAI-compatible Chat Completions API.
+//!
+//! # Wire shapes
+//!
+//! Those of Chat Completions, see `openai.rs`. The differences were checked on
+//! 2026-11-15 against recorded exchanges and the sources of vLLM and llama.cpp
+//! (2026-08-22):
+//!
+//! | service | differs in |
+//! |---|---|
+//! | OpenRouter | `reasoning` and `reasoning_details`; usage in the last chunk with a choice; errors with an integer code |
+//! | DeepSeek | `reasoning_content`, which must be sent back after tool calls; `prompt_cache_hit_tokens` |
+//! | xAI | `reasoning_content`; `completion_tokens` without reasoning; a bad key is a 400 |
+//! | Mistral | `content` may be a list with `thinking`; a call arrives whole; errors as `{"detail"}` |
+//! | Groq | `reasoning`; usage in `x_groq`; 400 `tool_use_failed` for a call that breaks its schema |
+//! | vLLM | `reasoning`; error codes are integers |
+//! | llama.cpp | `reasoning_content`; `timings`; 503 while loading |
+//! | LM Studio | only `json_schema` output |
+//! | some servers | a call's `id`, `index`, `type` or `arguments` missing, null or empty |
 
 use majordomo_llm::{ByteCount, ImageLimits, PatchLimit, Result};
 use std::sync::Arc;

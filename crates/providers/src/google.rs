@@ -1,4 +1,30 @@
 //! Recipe for the Google Gemini API.
+//!
+//! # Wire shapes
+//!
+//! Checked on 2026-11-15 against the types of `google-genai` 3.1.0 (2026-11-10), the
+//! guide to Gemini 3.8 Flash (2026-10) and recorded exchanges.
+//!
+//! `POST {base}/v1beta/models/{model}:generateContent` and
+//! `:streamGenerateContent?alt=sse`, key in `x-goog-api-key`:
+//!
+//! | canonical | Gemini |
+//! |---|---|
+//! | instructions | `systemInstruction.parts`; there is no role for them in `contents` |
+//! | messages | `contents[]` of role `user` or `model` |
+//! | text, image | parts `text`, `inlineData{mimeType,data}`, `fileData{fileUri}` |
+//! | reasoning | a part with `thought: true`; state is a `thoughtSignature`, sent back on its part |
+//! | tool | `tools[].functionDeclarations[]{name,description,parametersJsonSchema}` |
+//! | tool call | `functionCall{id?,name,args}`; `args` is an object |
+//! | tool result | `functionResponse{id?,name,response}` in a user turn; `response` is `{output}` or `{error}` |
+//! | tool choice | `toolConfig.functionCallingConfig{mode,allowedFunctionNames}` |
+//! | output schema | `generationConfig.responseMimeType` with `responseJsonSchema` |
+//! | effort | `thinkingConfig.thinkingLevel`, or `thinkingBudget` up to 2.5 |
+//! | token limit | `generationConfig.maxOutputTokens` |
+//! | stream | whole responses as `data:` chunks with CRLF, ended by a `finishReason` |
+//! | usage | `usageMetadata`; output is `candidatesTokenCount` plus `thoughtsTokenCount` |
+//! | finish | `finishReason`; calls end with `STOP` |
+//! | error | `{"error":{code,message,status,details}}`; a bad key is a 400 |
 
 use ::http::HeaderName;
 use majordomo_llm::{ByteCount, Capabilities, Change, ImageLimits, Request, Result};

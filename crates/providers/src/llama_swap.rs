@@ -1,4 +1,16 @@
 //! llama-swap: Chat Completions, plus listing and unloading of models.
+//!
+//! # Wire shapes
+//!
+//! Checked on 2026-11-15 against the sources of llama.cpp (2026-08-22).
+//!
+//! | operation | shape |
+//! |---|---|
+//! | chat | Chat Completions below `{base}/v1`, with `max_tokens`; reasoning in `reasoning_content` |
+//! | models | `GET /v1/models`: `{"data":[{"id"}]}` |
+//! | running models | `GET /running`: `{"running":[{"model","state"}]}` |
+//! | unload | `POST /api/models/unload/{model}` |
+//! | still loading | 503 with `unavailable_error`, which is transient |
 
 use ::http::Uri;
 use majordomo_llm::{BoxFuture, Error, ErrorKind, Model, ModelInfo, Provider, Result};

@@ -1,4 +1,30 @@
 //! Recipe for Ollama: local, in its cloud, and behind a foreman.
+//!
+//! # Wire shapes
+//!
+//! Checked on 2026-11-15 against the sources of Ollama 0.34.4 (2026-09-23) and 0.17.4
+//! (2026-02-27), and recorded exchanges.
+//!
+//! `POST {base}/api/chat`; in the cloud with `Authorization: Bearer`:
+//!
+//! | canonical | Ollama |
+//! |---|---|
+//! | instructions | one message of role `system`, at the front |
+//! | text, image | `content` is a string, `images[]` is base64 without a prefix |
+//! | reasoning | `thinking` |
+//! | tool | `tools[].function{name,description,parameters}` |
+//! | tool call | `tool_calls[]{id?,function{name,arguments}}`; `arguments` is an object |
+//! | tool result | a message of role `tool` with `tool_name` and `tool_call_id`; an error is prefixed `ERROR: ` |
+//! | tool choice | none |
+//! | output schema | `format`, a schema or `"json"`; the cloud ignores it, so the schema is also an instruction |
+//! | effort | `think`: a boolean or a level |
+//! | token limit | `options.num_predict`; the window is `options.num_ctx` |
+//! | stream | one JSON object per line, ended by `done: true`; the default, so `stream` is always sent |
+//! | usage | `prompt_eval_count`, `eval_count` |
+//! | finish | `done_reason`; calls end with `stop` |
+//! | error | `{"error":"text"}`, also as a line of a stream |
+//!
+//! A foreman speaks the same protocol and sends a stream's response as one object.
 
 use majordomo_llm::{Capabilities, Dialect, ImageLimits, Request, Result};
 use majordomo_wire::{Outgoing, Protocol, ollama};

@@ -1,4 +1,41 @@
 //! Recipe for OpenAI and servers with its APIs.
+//!
+//! # Wire shapes
+//!
+//! Checked on 2026-11-15 against the types of `openai` 3.49.0 (2026-11-10), the
+//! published OpenAPI description (2026-08-21) and recorded exchanges.
+//!
+//! `POST {base}/v1/chat/completions`, key in `Authorization: Bearer`:
+//!
+//! | canonical | Chat Completions |
+//! |---|---|
+//! | instructions | a message of role `system` (`developer` for newer models), anywhere |
+//! | text, image | `content` parts `text`, `image_url` with a `data:` or `https:` URL |
+//! | tool | `tools[].function{name,description,parameters,strict}` |
+//! | tool call | `tool_calls[]{id,type,function{name,arguments}}`; `arguments` is a JSON text |
+//! | tool result | a message of role `tool` with `tool_call_id`, text only; an error is prefixed `ERROR: ` |
+//! | tool choice | `auto`, `none`, `required`, or `{type:"function",function:{name}}` |
+//! | output schema | `response_format.json_schema{name,schema,strict}` |
+//! | effort | `reasoning_effort` |
+//! | token limit | `max_completion_tokens`; `max_tokens` for servers that know only that |
+//! | stream | `data:` chunks, calls by `index`, usage in a chunk without choices, `data: [DONE]` |
+//! | usage | `prompt_tokens`, `completion_tokens` and their details, totals that include cached and reasoning tokens |
+//! | error | `{"error":{message,type,param,code}}` |
+//!
+//! `POST {base}/v1/responses`:
+//!
+//! | canonical | Responses |
+//! |---|---|
+//! | instructions | `instructions`, or a message of role `system` or `developer`, anywhere |
+//! | text, image | `input_text`, `input_image{image_url}`; the model's text is `output_text` |
+//! | reasoning | an item `reasoning{summary,encrypted_content}`, sent back verbatim |
+//! | tool | flat: `{type:"function",name,parameters,strict}` |
+//! | tool call, result | items `function_call{call_id,name,arguments}` and `function_call_output{call_id,output}` |
+//! | output schema | `text.format{type:"json_schema",name,schema,strict}` |
+//! | effort | `reasoning.effort` |
+//! | token limit | `max_output_tokens` |
+//! | stream | named events up to `response.completed`, `.incomplete` or `.failed` |
+//! | no such field | `stop`, `seed`, `n`, penalties |
 
 use majordomo_llm::{Capabilities, Dialect, ImageLimits, Request, Result};
 use majordomo_wire::{Outgoing, Protocol};

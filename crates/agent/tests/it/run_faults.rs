@@ -42,6 +42,17 @@ async fn invalid_and_panicking_calls_get_error_results_and_the_run_continues() {
 }
 
 #[tokio::test]
+async fn a_call_whose_arguments_do_not_parse_is_kept_as_text_for_the_agent() {
+    let fake = fake([calls(&[("1", "look", "{\"a\": 1")]), Step::reply("done")]);
+    let agent = on(&fake).tool(echo("look")).build().unwrap();
+    let outcome = agent.run("go").await.unwrap();
+    let call = outcome.messages[1].tool_calls().next().unwrap();
+    assert_eq!(call.arguments, "{\"a\": 1");
+    let result = outcome.messages[2].tool_results().next().unwrap();
+    assert!(result.is_error, "{}", result.text());
+}
+
+#[tokio::test]
 async fn a_model_that_repeats_a_call_is_stopped_with_its_transcript() {
     let fake = fake([]);
     fake.otherwise(|_| call("", "look"));

@@ -344,3 +344,22 @@ async fn six_targets_are_all_reached() {
     assert_eq!(fixture.served_by(spec).await, "tail/x");
     assert_eq!(fixture.calls().len(), 10);
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_error_of_a_failed_request_names_every_target_with_its_reason() {
+    let fixture = Fixture::new();
+    fixture.script("a", [status(503), status(503)]);
+    fixture.script("b", [status(404)]);
+    fixture.script("c", [status(503), status(503)]);
+    let exhausted = fixture.refused("fp/a,fp/b,fp/c").await.report();
+    for target in ["fp/a: HTTP 503", "fp/b: HTTP 404", "fp/c: HTTP 503"] {
+        assert_eq!(exhausted.matches(target).count(), 1, "{exhausted}");
+    }
+
+    let fixture = Fixture::new();
+    fixture.script("a", [status(503), status(503)]);
+    fixture.script("b", [status(400)]);
+    let stopped = fixture.refused("fp/a,fp/b").await.report();
+    assert!(stopped.starts_with("fp/b: HTTP 400"), "{stopped}");
+    assert!(stopped.contains("; before it, fp/a: HTTP 503"), "{stopped}");
+}

@@ -3,6 +3,30 @@
 //! [`claude_model`] derives a model's restrictions from its id, [`thinking`]
 //! converts between efforts and budgets, [`system_turns`] folds system messages,
 //! [`api_version`] lists the API versions.
+//!
+//! # Wire shapes
+//!
+//! Checked on 2026-11-15 against the types of `anthropic` 2.8.0 (2026-11-10), the
+//! documentation of the API versions 2023-06-01 and 2026-10-21, and recorded exchanges.
+//!
+//! `POST {base}/v1/messages`, key in `x-api-key`, with `anthropic-version`:
+//!
+//! | canonical | Messages |
+//! |---|---|
+//! | instructions | `system`; from Opus 4.8 on also messages of role `system` after a user's turn |
+//! | text, image | blocks `text`, `image{source{type:"base64",media_type,data}}` or `{type:"url",url}` |
+//! | reasoning | blocks `thinking{thinking,signature}` and `redacted_thinking{data}`, sent back verbatim |
+//! | tool | `tools[]{name,description,input_schema,strict}` |
+//! | tool call | a block `tool_use{id,name,input}`; `input` is an object |
+//! | tool result | a block `tool_result{tool_use_id,content,is_error}`, first in the next user message |
+//! | tool choice | `{type:"auto"}`, `any`, `tool` with a `name`, `none`; the newest models take only `auto` and `none` |
+//! | output schema | `output_config.format{type:"json_schema",schema}` |
+//! | effort | `output_config.effort` with adaptive `thinking`, or `thinking.budget_tokens` up to 4.5 |
+//! | token limit | `max_tokens`, required |
+//! | sampling | only with version 2023-06-01, up to Opus 4.6, Sonnet 4.6 and Haiku 4.5 |
+//! | stream | named events from `message_start` to `message_stop`; a second `message_start` replaces the first |
+//! | usage | `input_tokens` excludes `cache_read_input_tokens` and `cache_creation_input_tokens` |
+//! | error | `{"type":"error","error":{type,message},"request_id"}`; 529 is an overload |
 
 mod api_version;
 mod claude_model;

@@ -6,6 +6,7 @@ mod discovery;
 mod http1;
 mod http2;
 mod model_lists;
+mod package_docs;
 mod recorded_requests;
 mod responses;
 mod support;

@@ -5,15 +5,14 @@ use majordomo_llm::{Json, OutputFormat, OutputSchema, Prompt, Request, ToolChoic
 
 use super::{CHAT, read_message};
 use crate::function_tool;
-use crate::json::{self, Cursor, JsonKind, ReadResult, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
+use crate::splice;
 use crate::{Incoming, ReadError, effort};
 
 /// Reads a request and keeps its bytes for splicing.
 pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
     let mut fields = ChatRequestFields::default();
-    json::read(&body, |cursor| {
-        cursor.object(|key, cursor| fields.read_field(key, cursor))
-    })?;
+    let spans = splice::read_body(&body, |key, cursor| fields.read_field(key, cursor))?;
     let ChatRequestFields {
         model,
         stream,
@@ -26,7 +25,7 @@ pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
         model,
         stream,
         stream_usage,
-        request: Request::from_wire(CHAT, body, prompt),
+        request: Request::from_wire(CHAT, body, prompt).with_spans(spans),
     })
 }
 

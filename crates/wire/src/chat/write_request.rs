@@ -20,9 +20,9 @@ const ALIASES: &[&[&str]] = &[
 
 /// Writes the body for a target.
 pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
-    if let Some(source) = request.untouched(&CHAT) {
+    if let Some(body) = splice::untouched(request, &CHAT, to, false) {
         return Written {
-            body: splice::untouched(source, to, false),
+            body,
             losses: Vec::new(),
         };
     }

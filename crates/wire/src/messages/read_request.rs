@@ -5,7 +5,8 @@ use majordomo_llm::{Native, Opaque, Part, Prompt, Request, Text, Tool};
 
 use super::read_settings::MessagesSettings;
 use super::{MESSAGES, read_message, read_part};
-use crate::json::{self, Cursor, JsonKind, ReadResult, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
+use crate::splice;
 use crate::{Incoming, ReadError};
 
 /// The schema of a tool without parameters; the dialect requires one.
@@ -14,9 +15,7 @@ pub(super) const NO_PARAMETERS: &str = r#"{"type":"object","properties":{}}"#;
 /// Reads a request and keeps its bytes.
 pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
     let mut fields = MessagesRequestFields::default();
-    json::read(&body, |cursor| {
-        cursor.object(|key, cursor| fields.read_field(key, cursor))
-    })?;
+    let spans = splice::read_body(&body, |key, cursor| fields.read_field(key, cursor))?;
     let MessagesRequestFields {
         model,
         stream,
@@ -31,7 +30,7 @@ pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
         stream,
         // Every stream includes usage.
         stream_usage: true,
-        request: Request::from_wire(MESSAGES, body, prompt),
+        request: Request::from_wire(MESSAGES, body, prompt).with_spans(spans),
     })
 }
 

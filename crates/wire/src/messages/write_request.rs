@@ -14,9 +14,9 @@ use crate::{Outgoing, Written};
 
 /// Writes the body for a target.
 pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
-    if let Some(source) = request.untouched(&MESSAGES) {
+    if let Some(body) = splice::untouched(request, &MESSAGES, to, false) {
         return Written {
-            body: splice::untouched(source, to, false),
+            body,
             losses: Vec::new(),
         };
     }

@@ -7,15 +7,14 @@ use majordomo_llm::{Effort, OutputFormat, OutputSchema, Part, Prompt, Request};
 
 use super::{OLLAMA, generate, image, options, read_message, tool_calls};
 use crate::function_tool;
-use crate::json::{self, Cursor, JsonKind, ReadResult, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
+use crate::splice;
 use crate::{Incoming, ReadError};
 
 /// Reads a request and keeps its bytes for splicing.
 pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
     let mut fields = OllamaRequestFields::default();
-    json::read(&body, |cursor| {
-        cursor.object(|key, cursor| fields.read_field(key, cursor))
-    })?;
+    let spans = splice::read_body(&body, |key, cursor| fields.read_field(key, cursor))?;
     let OllamaRequestFields {
         model,
         stream,
@@ -42,7 +41,7 @@ pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
         model,
         stream: stream.unwrap_or(true),
         stream_usage: true,
-        request: Request::from_wire(OLLAMA, body.clone(), prompt),
+        request: Request::from_wire(OLLAMA, body.clone(), prompt).with_spans(spans),
     })
 }
 

@@ -20,12 +20,16 @@ pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
         || (to.ollama.refuse_overlong && !has_truncate(request.prompt()))
         || (to.ollama.thinking != ThinkSupport::default() && request.prompt().effort.is_some())
         || schema_instruction(request.prompt(), to).is_some();
-    match request.untouched(&OLLAMA) {
-        Some(source) if !needs_shaping => Written {
-            body: splice::untouched(source, to, true),
+    let untouched = match needs_shaping {
+        true => None,
+        false => splice::untouched(request, &OLLAMA, to, true),
+    };
+    match untouched {
+        Some(body) => Written {
+            body,
             losses: Vec::new(),
         },
-        _ => splice_request(request, to).unwrap_or_else(|| build_request(request.prompt(), to)),
+        None => splice_request(request, to).unwrap_or_else(|| build_request(request.prompt(), to)),
     }
 }
 

@@ -84,10 +84,9 @@ impl<'a> ResponsesItemFields<'a> {
         let mut rest = self.rest(&["content"]);
         // Absent, null and empty content are kept apart for this dialect.
         let mut given = self.all.iter().filter(|(name, _)| name == "content");
-        if let (true, Some((_, raw))) = (self.content.is_empty(), given.next()) {
-            if *raw != "\"\"" {
-                rest.push("content", keep(raw));
-            }
+        let given = given.next().filter(|(_, raw)| *raw != "\"\"");
+        if let (true, Some((_, raw))) = (self.content.is_empty(), given) {
+            rest.push("content", keep(raw));
         }
         if !plain {
             rest.push("role", Json::string(&word));

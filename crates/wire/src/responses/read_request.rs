@@ -7,22 +7,21 @@ use majordomo_llm::{
 };
 
 use super::{RESPONSES, read_message};
-use crate::json::{self, Cursor, JsonKind, ReadResult, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
+use crate::splice;
 use crate::{Incoming, ReadError, effort};
 
 /// Reads a request and keeps its bytes.
 pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
     let mut fields = ResponsesRequestFields::default();
-    json::read(&body, |cursor| {
-        cursor.object(|key, cursor| fields.read_field(key, cursor))
-    })?;
+    let spans = splice::read_body(&body, |key, cursor| fields.read_field(key, cursor))?;
     let (model, stream) = (fields.model.take(), fields.stream);
     Ok(Incoming {
         model,
         stream,
         // Every stream includes usage.
         stream_usage: true,
-        request: Request::from_wire(RESPONSES, body, fields.into_prompt()),
+        request: Request::from_wire(RESPONSES, body, fields.into_prompt()).with_spans(spans),
     })
 }
 

@@ -15,9 +15,9 @@ const ALIASES: &[&[&str]] = &[&["safety_identifier", "user"]];
 
 /// Writes the body for a target.
 pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
-    if let Some(source) = request.untouched(&RESPONSES) {
+    if let Some(body) = splice::untouched(request, &RESPONSES, to, false) {
         return Written {
-            body: splice::untouched(source, to, false),
+            body,
             losses: Vec::new(),
         };
     }

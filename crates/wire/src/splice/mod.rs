@@ -11,6 +11,7 @@
 mod align;
 mod fields;
 mod object;
+mod spans;
 
 #[cfg(test)]
 mod tests;
@@ -18,16 +19,33 @@ mod tests;
 pub(crate) use align::{ElementOrigin, align};
 pub(crate) use fields::{BodyEdit, BodyFields};
 pub(crate) use object::{FieldAction, Rewrite, elements, member, object};
+pub(crate) use spans::read_body;
 
 use bytes::{Bytes, BytesMut};
+use majordomo_llm::{Dialect, Request, WireSource};
 
 use crate::Outgoing;
 use crate::json::{Object, write_string};
 
 /// Writes an unedited request of a dialect that has `model` and `stream` in its
 /// body: its own bytes except for these two. `streams` is the meaning of an
-/// absent `stream`.
-pub(crate) fn untouched(source: &Bytes, to: &Outgoing<'_>, streams: bool) -> Bytes {
+/// absent `stream`. `None` if it was edited.
+pub(crate) fn untouched(
+    request: &Request,
+    dialect: &Dialect,
+    to: &Outgoing<'_>,
+    streams: bool,
+) -> Option<Bytes> {
+    let bytes = request.untouched(dialect)?;
+    let spans = request.source().and_then(WireSource::spans);
+    Some(match spans {
+        Some(spans) => spans::replace(bytes, spans, to, streams),
+        None => copy(bytes, to, streams),
+    })
+}
+
+/// Reads the body again, for one whose reader recorded no spans.
+fn copy(source: &Bytes, to: &Outgoing<'_>, streams: bool) -> Bytes {
     let Ok(text) = std::str::from_utf8(source) else {
         return source.clone();
     };

@@ -3,9 +3,14 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// Sets `model` and `stream`, by reading the source again and by its spans.
 fn set(source: &'static str, to: &Outgoing<'_>) -> String {
-    let bytes = untouched(&Bytes::from_static(source.as_bytes()), to, false);
-    String::from_utf8(bytes.to_vec()).unwrap()
+    let bytes = Bytes::from_static(source.as_bytes());
+    let copied = copy(&bytes, to, false);
+    if let Some(spans) = read_body(&bytes, |_, _| Ok(())).unwrap() {
+        assert_eq!(spans::replace(&bytes, &spans, to, false), copied);
+    }
+    String::from_utf8(copied.to_vec()).unwrap()
 }
 
 #[test]

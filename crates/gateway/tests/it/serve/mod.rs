@@ -6,6 +6,7 @@ mod dialect_pairs;
 mod disconnects;
 mod explain;
 mod failover;
+mod fidelity;
 mod heartbeats;
 mod keys;
 mod max_counts;

@@ -122,7 +122,7 @@ async fn raw_of_a_streamed_final_response_holds_the_providers_bytes() {
         let (content_type, body) = responses::of(name, true);
         let script = Script::new()
             .read_request()
-            .answer(200, content_type, body.clone());
+            .respond(200, content_type, body.clone());
         let upstream = Upstream::start([script]).await;
         let model = provider(name, &upstream).model(model).expect("a model");
         let stream = model.stream(Request::user("hi")).await.unwrap();

@@ -139,7 +139,8 @@ fn more_than_a_message(protocol: Protocol, before: &Value, mut after: Value) -> 
     let mut before = before.clone();
     for key in ["model", "stream"] {
         for value in [&mut before, &mut after] {
-            value.as_object_mut().unwrap().remove(key);
+            let fields = value.as_object_mut();
+            fields.expect("a request is an object").remove(key);
         }
     }
     let fields = |value: &Value| value.as_object().cloned().unwrap_or_default();

@@ -1,0 +1,75 @@
+//! Records where `model` and `stream` stand while a body is read, and replaces them
+//! without reading it again.
+
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+use majordomo_llm::BodySpans;
+
+use crate::Outgoing;
+use crate::json::{self, Cursor, Object, ReadError, ReadResult, write_string};
+
+/// Reads the fields of a body with `each` and returns its spans; none for an empty
+/// object.
+pub(crate) fn read_body<'a>(
+    body: &'a [u8],
+    mut each: impl FnMut(&str, &mut Cursor<'a>) -> ReadResult<()>,
+) -> Result<Option<BodySpans>, ReadError> {
+    let mut spans = BodySpans::default();
+    json::read(body, |cursor| {
+        cursor.object(|key, cursor| {
+            let start = cursor.offset();
+            each(key, cursor)?;
+            if cursor.offset() == start {
+                cursor.raw()?;
+            }
+            let end = cursor.offset();
+            match &**key {
+                "model" => spans.model = Some(start..end),
+                "stream" => spans.stream = Some(start..end),
+                _ => {}
+            }
+            spans.end = end;
+            Ok(())
+        })
+    })?;
+    Ok(Some(spans).filter(|spans| spans.end > 0))
+}
+
+/// Copies a body with the `model` and `stream` of an attempt. `streams` is the
+/// meaning of an absent `stream`.
+pub(super) fn replace(
+    source: &Bytes,
+    spans: &BodySpans,
+    to: &Outgoing<'_>,
+    streams: bool,
+) -> Bytes {
+    let mut out = BytesMut::with_capacity(source.len() + to.model.len() + 24);
+    let stream = spans.stream.as_ref().filter(|at| {
+        let value = source.get(at.start..at.end).unwrap_or_default();
+        (value == b"true") != to.stream
+    });
+    let model = spans.model.as_ref();
+    let mut copied = 0;
+    let mut replaced: Vec<(&Range<usize>, bool)> = model.into_iter().map(|at| (at, true)).collect();
+    replaced.extend(stream.map(|at| (at, false)));
+    replaced.sort_by_key(|(at, _)| at.start);
+    for (at, is_model) in replaced {
+        out.extend_from_slice(source.get(copied..at.start).unwrap_or_default());
+        match is_model {
+            true => write_string(&mut out, to.model),
+            false => out.extend_from_slice(if to.stream { b"true" } else { b"false" }),
+        }
+        copied = at.end;
+    }
+    out.extend_from_slice(source.get(copied..spans.end).unwrap_or_default());
+    let mut object = Object::resume(&mut out, false);
+    if model.is_none() {
+        object.string("model", to.model);
+    }
+    if spans.stream.is_none() && streams != to.stream {
+        object.bool("stream", to.stream);
+    }
+    out.extend_from_slice(source.get(spans.end..).unwrap_or_default());
+    out.freeze()
+}
