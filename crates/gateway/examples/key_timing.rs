@@ -1,13 +1,12 @@
-//! Whether the time that a wrong key takes tells how near it is (S-05).
+//! Measures whether the time to reject a wrong key reveals how close it is.
 //!
 //! ```sh
 //! cargo run --release -p majordomo-gateway --example key_timing
 //! ```
 //!
-//! Keys that begin like the right one and end by chance are compared with keys
-//! that are chance from the first letter on, by Welch's t. Values beyond 4.5 would
-//! be a leak. Which kind comes next is chance, too, and all of them lie in the
-//! same memory, so that nothing but their letters can tell them apart.
+//! Keys that share a prefix with the right one are compared with entirely random keys,
+//! by Welch's t-test; |t| above 4.5 indicates a leak. Both kinds alternate at random and
+//! use the same buffer, so that they differ in nothing but their characters.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -30,14 +29,14 @@ fn main() {
         let mut times = [Vec::with_capacity(SAMPLES), Vec::with_capacity(SAMPLES)];
         while times.iter().any(|times| times.len() < SAMPLES) {
             let near = fastrand::bool();
-            // The same is done for both kinds; no letter of the right key is a sign
-            // like these.
-            let chance = |_| fastrand::char('!'..='+');
-            let other: String = (0..RIGHT.len()).map(chance).collect();
-            let rest: String = (0..RIGHT.len()).map(chance).collect();
-            let begins = [&other, RIGHT][usize::from(near)];
+            // Both kinds cost the same to build. None of these characters occurs in the
+            // right key.
+            let random = |_| fastrand::char('!'..='+');
+            let other: String = (0..RIGHT.len()).map(random).collect();
+            let rest: String = (0..RIGHT.len()).map(random).collect();
+            let prefix = [&other, RIGHT][usize::from(near)];
             presented.clear();
-            presented.push_str(&begins[..shared]);
+            presented.push_str(&prefix[..shared]);
             presented.push_str(&rest[shared..]);
             let began = Instant::now();
             black_box(keys.check(black_box(&presented)));
@@ -53,7 +52,7 @@ fn main() {
     println!("the largest |t| over {} prefixes: {worst:.2}", RIGHT.len());
 }
 
-/// Where the slowest tenth of all begins, which is the machine's and not the key's.
+/// The 90th percentile of all times; the rest is noise of the machine.
 fn slowest_tenth(times: &[Vec<f64>; 2]) -> f64 {
     let mut sorted = times.concat();
     sorted.sort_by(f64::total_cmp);
@@ -61,12 +60,12 @@ fn slowest_tenth(times: &[Vec<f64>; 2]) -> f64 {
 }
 
 fn welch(a: &[f64], b: &[f64]) -> f64 {
-    let about = |times: &[f64]| {
+    let moments = |times: &[f64]| {
         let n = times.len() as f64;
         let mean = times.iter().sum::<f64>() / n;
-        let spread = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        (mean, spread / n)
+        let variance = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        (mean, variance / n)
     };
-    let ((mean_a, error_a), (mean_b, error_b)) = (about(a), about(b));
+    let ((mean_a, error_a), (mean_b, error_b)) = (moments(a), moments(b));
     (mean_a - mean_b) / (error_a + error_b).sqrt()
 }

@@ -236,7 +236,7 @@ impl GatewayProcess {
         seen.unwrap_or_else(|_| panic!("{path} never contains {expected}"));
     }
 
-    /// Checks that a plain request is gateway.
+    /// Checks that a plain request is served.
     pub(crate) async fn assert_alive(&self) {
         let response = self.send(chat_request("demo/text", false)).await;
         assert!(response.starts_with("HTTP/1.1 200"), "{response}");

@@ -59,7 +59,7 @@ fn entry(mut section: Section<'_>, exposed: bool) -> Option<(KeyEntry, ConfigTex
             }
             let secret = field.secret();
             if let Some(secret) = &secret {
-                check_length(field, secret, exposed);
+                check_length(field, name.as_ref(), secret, exposed);
             }
             secret.map(KeySecret::Plain)
         }
@@ -97,12 +97,18 @@ fn entry(mut section: Section<'_>, exposed: bool) -> Option<(KeyEntry, ConfigTex
     Some((entry, name))
 }
 
-fn check_length(field: &ConfigField<'_>, key: &SecretString, exposed: bool) {
+fn check_length(
+    field: &ConfigField<'_>,
+    name: Option<&ConfigText>,
+    key: &SecretString,
+    exposed: bool,
+) {
     let length = key.expose_secret().chars().count();
     if length >= SHORT {
         return;
     }
-    let message = format!("this key has only {length} characters, so it can be guessed");
+    let name = name.map_or_else(String::new, |name| format!(" {}", name.shown()));
+    let message = format!("the key{name} has only {length} characters, so it can be guessed");
     match exposed && length < SHORTEST {
         true => field.report(message, GENERATE_HINT),
         false => field

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use page::{Language, Page, Snippet};
 use runner::Runner;
 
-/// What exceptions need, page by page. A snippet that can run belongs into no row.
+/// What exceptions need, page by page. A snippet that can run has no row.
 const EXCEPTIONS: [(&str, &str, usize); 12] = [
     ("README.md", "a network", 1),
     ("README.md", "a clone of the repository", 1),

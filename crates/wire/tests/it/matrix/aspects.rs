@@ -1,6 +1,6 @@
 //! Compares conversations aspect by aspect, ignoring equivalent representations:
 //!
-//! - system texts are equivalent wherever they stand;
+//! - system texts are equivalent in any position;
 //! - consecutive messages of one side are one turn, tool results first; empty
 //!   content is ignored;
 //! - consecutive texts may be joined, with or without a line break;
