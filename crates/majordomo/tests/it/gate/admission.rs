@@ -193,10 +193,7 @@ async fn a_gate_that_waits_obeys_the_deadline() {
             GateDecision::Later(Box::pin(std::future::pending()))
         }
     }
-    let fixture = Fixture::chained(ChainConfig {
-        deadline: Some(Duration::from_secs(5)),
-        ..ChainConfig::default()
-    });
+    let fixture = Fixture::chained(ChainConfig::default().with_deadline(Duration::from_secs(5)));
     let chain = fixture.chain("fp/a").gated_by(Arc::new(Stuck));
     let error = chain.generate(Request::user("hi")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Deadline);
