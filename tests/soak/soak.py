@@ -72,6 +72,7 @@ class Process:
         self.child = subprocess.Popen(
             [os.environ["MAJORDOMO_BIN"], "serve", "--config", config],
             stdout=subprocess.DEVNULL, stderr=log,
+            env={**os.environ, "XDG_STATE_HOME": str(pathlib.Path(config).parent / "state")},
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST, MOST)),
         )
 

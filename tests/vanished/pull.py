@@ -123,6 +123,7 @@ def main():
         gateway = subprocess.Popen(
             [os.environ["MAJORDOMO_BIN"], "serve", "--config", config],
             stdout=subprocess.DEVNULL, stderr=log,
+            env={**os.environ, "XDG_STATE_HOME": folder},
         )
         side = subprocess.Popen(
             ["unshare", "--net", sys.executable, __file__, "clients"],

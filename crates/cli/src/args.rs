@@ -23,6 +23,8 @@ Examples:
   majordomo fit photo.jpg --for groq/llama-4-scout -o sent.jpg
   majordomo check --config majordomo.toml
   majordomo key new laptop
+  majordomo usage --by key --since 30d
+  majordomo prices sonnet
 
 A SPEC is a comma-separated chain of targets (provider/model), tried in order. Keys come from
 OPENAI_API_KEY, ANTHROPIC_API_KEY and the like; LLM_<NAME>=scheme://[token@]host[/path] adds a
@@ -94,6 +96,25 @@ Examples:
 
 The key goes to stderr, the entry for the configuration file to stdout.";
 
+const USAGE_EXAMPLES: &str = "\
+Examples:
+  majordomo usage
+  majordomo usage --by key,model --since 30d
+  majordomo usage --by day --since 2026-11-01 --csv > november.csv";
+
+const PRICES_EXAMPLES: &str = "\
+Examples:
+  majordomo prices sonnet
+  majordomo prices openai/gpt-6";
+
+const LEDGER_EXAMPLES: &str = "\
+Examples:
+  majordomo ledger verify
+  majordomo ledger backup /backup/ledger-2026-11-17
+  majordomo ledger export --since 1d | jq .request.model
+  majordomo ledger reprice --since 2026-11-01
+  majordomo ledger forget --user ada@example.com";
+
 /// An LLM gateway and client with failover.
 #[derive(Debug, Parser)]
 #[command(name = "majordomo", version, after_help = EXAMPLES)]
@@ -119,6 +140,12 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Create keys for clients of the gateway
     Key(KeyArgs),
+    /// Report usage and cost
+    Usage(UsageArgs),
+    /// List prices of models
+    Prices(PricesArgs),
+    /// Check, copy, correct or export the ledger
+    Ledger(LedgerArgs),
 }
 
 #[derive(Debug, Args)]
@@ -228,6 +255,88 @@ pub(crate) enum KeyCommand {
     New {
         /// Name of the key, as shown in logs
         name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = USAGE_EXAMPLES)]
+pub(crate) struct UsageArgs {
+    /// Groups, comma-separated: key, team, model, target, tag, day or hour
+    #[arg(
+        long,
+        value_name = "GROUPS",
+        value_delimiter = ',',
+        default_value = "target"
+    )]
+    pub(crate) by: Vec<String>,
+    /// Start of the range: a duration such as 7d or 12h, or a date such as 2026-11-01
+    #[arg(long, value_name = "TIME", default_value = "7d")]
+    pub(crate) since: String,
+    /// Leave out later corrections of prices
+    #[arg(long)]
+    pub(crate) as_recorded: bool,
+    /// Print comma-separated values
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Path to the configuration file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = PRICES_EXAMPLES)]
+pub(crate) struct PricesArgs {
+    /// Part of a model's name
+    pub(crate) model: Option<String>,
+    /// Path to the configuration file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = LEDGER_EXAMPLES)]
+pub(crate) struct LedgerArgs {
+    #[command(subcommand)]
+    pub(crate) command: LedgerCommand,
+    /// Path to the configuration file
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LedgerCommand {
+    /// Check the files, and the rollups against the rows
+    Verify,
+    /// Print requests and attempts, one JSON object per line, newest first
+    Export {
+        /// Start of the range
+        #[arg(long, value_name = "TIME", default_value = "90d")]
+        since: String,
+    },
+    /// Price past attempts anew; differences become compensating rows
+    Reprice {
+        /// Start of the range
+        #[arg(long, value_name = "TIME", default_value = "90d")]
+        since: String,
+    },
+    /// Copy the ledger into a new folder, also while the gateway runs
+    Backup {
+        /// The new folder
+        folder: PathBuf,
+    },
+    /// Restore a copy into the configured folder, which must be empty
+    Restore {
+        /// The copy
+        folder: PathBuf,
+    },
+    /// Erase an end user from all rows
+    Forget {
+        /// The end user's name
+        #[arg(long, value_name = "NAME")]
+        user: String,
     },
 }
 

@@ -14,13 +14,16 @@ mod explain;
 mod fit;
 mod input;
 mod key;
+mod ledger;
 mod log;
 mod log_filter;
 mod memory;
 mod models;
 mod output;
+mod prices;
 mod serve;
 mod setup;
+mod usage;
 
 use std::num::NonZero;
 use std::process::ExitCode;
@@ -66,6 +69,9 @@ async fn run(command: Command) -> ExitCode {
         Command::Fit(args) => fit::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Key(args) => key::run(&args),
+        Command::Usage(args) => usage::run(&args),
+        Command::Prices(args) => prices::run(&args),
+        Command::Ledger(args) => ledger::run(&args),
     };
     match done {
         // The reader of the output has seen enough.

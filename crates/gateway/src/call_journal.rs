@@ -12,6 +12,7 @@ use majordomo::chain::{
     PendingAttempt,
 };
 use majordomo::llm::{HeuristicEstimator, TokenEstimator};
+use majordomo_ledger::SettleClass;
 
 use crate::clip::clip;
 use crate::outcome::MAX_TARGET_LABEL;
@@ -66,6 +67,17 @@ impl CallJournal {
             call.number = number;
         }
         calls
+    }
+
+    /// The calls so far, if none is under way.
+    pub(crate) fn settled(&self) -> Option<Vec<UpstreamCall>> {
+        let entries = self.calls();
+        let sent = entries
+            .iter()
+            .filter(|entry| entry.state != EntryState::NotSent);
+        let settled =
+            |entry: &JournalEntry| (entry.state == EntryState::Settled).then(|| entry.call.clone());
+        sent.map(settled).collect()
     }
 
     fn calls(&self) -> MutexGuard<'_, Vec<JournalEntry>> {
@@ -134,6 +146,9 @@ impl UpstreamCall {
             status: None,
             usage: Default::default(),
             usage_source: UsageSource::Estimated,
+            settle: SettleClass::Estimated,
+            price: None,
+            cost: None,
         }
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use majordomo::chain::{AttemptGate, AttemptKind};
 use majordomo::llm::{AttemptLog, Change};
 use majordomo::{Chain, Error, Event, Model, Request, Response, Usage};
+use majordomo_ledger::Cost;
 use majordomo_vision::Scope;
 use majordomo_wire::Loss;
 use tokio::time::Instant;
@@ -17,9 +18,10 @@ use crate::clip::clip;
 use crate::clock::wall_clock;
 use crate::fronts::{EndpointLabels, Front};
 use crate::outcome::{AttemptSummary, MAX_MODEL_NAME, MAX_TEXT, RequestOutcome, reason};
+use crate::pricing::Pricing;
 use crate::record::{
     Description, FinishedRequest, Needs, RequestKind, ResponseMetadata, RoutedRequest, Sinks,
-    StartedRequest, TraceParent, UpstreamCall, UsageSource, cut, limit_changes,
+    StartedRequest, TraceParent, UpstreamCall, UsageSource, charge, cut, limit_changes,
 };
 use crate::routes::RouteTrace;
 
@@ -32,6 +34,8 @@ pub(crate) struct Exchange {
     journal: Option<Arc<CallJournal>>,
     /// The scope of its image descriptions.
     scope: Option<Scope>,
+    /// The prices that held when it was routed.
+    pricing: Option<Arc<Pricing>>,
     record: FinishedRequest,
 }
 
@@ -51,6 +55,7 @@ impl Exchange {
             dialect: arrival.front.dialect(),
             kind: arrival.kind,
             endpoint: arrival.endpoint,
+            arrived: wall_clock(),
             ..FinishedRequest::default()
         };
         sinks.started(&StartedRequest {
@@ -64,6 +69,7 @@ impl Exchange {
             journal: None,
             began: Instant::now(),
             scope: None,
+            pricing: None,
             record,
         }
     }
@@ -118,7 +124,9 @@ impl Exchange {
         chain: &Chain,
         route: Option<RouteTrace>,
         request: Option<&Request>,
+        pricing: &Arc<Pricing>,
     ) {
+        self.pricing = Some(Arc::clone(pricing));
         if self.needs.candidates {
             chain.name().clone_into(&mut self.record.candidates);
             cut(&mut self.record.candidates);
@@ -130,6 +138,7 @@ impl Exchange {
             key: self.record.key.as_deref(),
             model: &self.record.model,
             route: self.record.route(),
+            arrived: self.record.arrived,
         });
     }
 
@@ -218,14 +227,25 @@ impl Exchange {
         &self.record.changes
     }
 
+    /// What the request has cost, if all prices are known and a provider was called.
+    pub(crate) fn cost(&self) -> Option<Cost> {
+        let calls = self.journal.as_ref()?.settled()?;
+        let mut record = FinishedRequest {
+            arrived: self.record.arrived,
+            calls,
+            ..FinishedRequest::default()
+        };
+        charge(&mut record, self.pricing.as_deref());
+        record.cost().filter(|_| !record.calls.is_empty())
+    }
+
     /// Completes the record and takes it.
     fn finish(&mut self) -> FinishedRequest {
         let mut record = std::mem::take(&mut self.record);
         record.took = self.began.elapsed();
-        let now = wall_clock();
-        record.arrived = now.checked_sub(record.took).unwrap_or(now);
         let described = self.scope.as_ref().map(Scope::calls).unwrap_or_default();
         self.settle(&mut record);
+        charge(&mut record, self.pricing.as_deref());
         record.descriptions = described.iter().map(Description::from).collect();
         record.change_count = record.changes.len();
         limit_changes(&mut record.changes);

@@ -9,7 +9,8 @@ use majordomo::transport::{self, Transport};
 use tokio::runtime::Handle as Runtime;
 
 use crate::config::transition::AtStartup;
-use crate::config::{self, Config, ConfigWatch, Detected, Diagnostics};
+use crate::config::{self, Config, ConfigWatch, Detected, Diagnostics, LedgerPlace};
+use crate::ledger_sink::{LedgerSink, now_millis};
 use crate::operator::{Operator, OperatorThread};
 use crate::reload::{Reloader, StateLoader};
 use crate::server::{certificate_host, local};
@@ -130,6 +131,7 @@ impl Gateway {
         let bound = Operator::bind(address, server.context(), server.tls()).await;
         let operator = bound.map_err(|reason| StartError::Operator { address, reason })?;
         add_span_sink(&server, &loader);
+        add_ledger(&server, &loader, &state);
         Ok(Self {
             server,
             operator,
@@ -278,6 +280,27 @@ fn shell_quoted(word: &str) -> String {
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// Starts the ledger, unless it is off.
+fn add_ledger(server: &Server, loader: &StateLoader, state: &GatewayState) {
+    let settings = &state.config().ledger;
+    if let Some(ledger) = LedgerSink::start(settings, &loader.environment) {
+        server.context().set_ledger(ledger);
+    } else if settings.store != LedgerPlace::Off {
+        tracing::warn!(
+            "requests are not recorded: there is no folder for the ledger; set `store` in [ledger]"
+        );
+    }
+    let today = majordomo_ledger::Day::of_millis(now_millis());
+    let book = state.pricing.book();
+    if book.is_old(today) {
+        let date = book.date().map(|date| date.to_string());
+        tracing::warn!(
+            date,
+            "the price table is older than 60 days; upgrade majordomo, or set `file` in [prices]"
+        );
     }
 }
 

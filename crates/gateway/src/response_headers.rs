@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 
 use http::{HeaderMap, HeaderValue};
 use majordomo::llm::Change;
+use majordomo_ledger::Cost;
 
 use crate::exchange::Exchange;
 use crate::fronts::Front;
@@ -31,6 +32,14 @@ pub(crate) fn describe(headers: &mut HeaderMap, front: Front, exchange: &Exchang
     }
     if !exchange.changes().is_empty() {
         insert("x-majordomo-changes", &changes(exchange.changes()));
+    }
+}
+
+/// Adds what a whole response cost, if that is known.
+pub(crate) fn add_cost(headers: &mut HeaderMap, cost: Option<Cost>) {
+    let value = cost.and_then(|cost| HeaderValue::from_str(&format!("{cost} USD")).ok());
+    if let Some(value) = value {
+        headers.insert("x-majordomo-cost", value);
     }
 }
 

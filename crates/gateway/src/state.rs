@@ -1,7 +1,7 @@
 //! The state built from one configuration; a reload replaces it as a whole.
 //!
 //! May use everything below the server: `admitted`, `catalogue`, `config`,
-//! `fetch`, `keys`, `routes`, `shapes`.
+//! `fetch`, `keys`, `pricing`, `routes`, `shapes`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,6 +20,7 @@ use crate::catalogue::ModelCatalogue;
 use crate::config::{Config, Detected, Diagnostics, ServerSettings};
 use crate::fetch::Fetcher;
 use crate::keys::ClientKeys;
+use crate::pricing::Pricing;
 use crate::routes::{PartitionSnapshot, RouteTrace, Routed, Routes, RoutingContext};
 use crate::shapes::{RemoteImages, Stateful};
 
@@ -34,6 +35,7 @@ pub struct GatewayState {
     pub(crate) targets: Vec<String>,
     pub(crate) catalogue: ModelCatalogue,
     pub(crate) vision: Arc<Vision>,
+    pub(crate) pricing: Arc<Pricing>,
 }
 
 /// A request ready to be served, and the chain that serves it.
@@ -107,6 +109,7 @@ impl GatewayState {
             targets,
             catalogue: ModelCatalogue::new(registry.clone(), order, configured),
             vision: Arc::new(vision),
+            pricing: Arc::new(Pricing::new(config, &registry)?),
             registry,
         })
     }

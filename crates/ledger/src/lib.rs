@@ -40,7 +40,7 @@ pub use prices::{
 pub use quantities::Quantities;
 pub use report::{
     GroupBy, RepriceReport, RepriceSubject, RequestQuery, StoredRequest, UsageQuery, UsageRow,
-    UsageSums, VerifyReport,
+    UsageSums, VerifyReport, parse_since, usage_csv,
 };
 pub use request_id::{RequestId, RequestIdError};
 pub use rows::{

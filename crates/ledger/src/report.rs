@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::civil::Day;
 use crate::money::Cost;
 use crate::request_id::RequestId;
 use crate::rows::{AttemptRow, RequestRow};
@@ -192,4 +193,90 @@ pub struct RepriceSubject {
     pub target: Arc<str>,
     /// When the request started, in Unix milliseconds.
     pub at_millis: i64,
+}
+
+/// A usage report as CSV, with a heading.
+pub fn usage_csv(by: &[GroupBy], rows: &[UsageRow]) -> String {
+    let names = by.iter().map(|group| group.as_str());
+    let columns = "requests,attempts,input,cache_read,cache_write_5m,cache_write_1h,output,\
+                   reasoning,images,cost_usd,unpriced,estimated,lost";
+    let heading: Vec<&str> = names.chain([columns]).collect();
+    let mut text = heading.join(",");
+    text.push('\n');
+    for row in rows {
+        for value in &row.group {
+            text.push_str(&csv_field(value));
+            text.push(',');
+        }
+        let sums = &row.sums;
+        text.push_str(&format!(
+            "{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+            sums.requests,
+            sums.attempts,
+            sums.input,
+            sums.cache_read,
+            sums.cache_write_5m,
+            sums.cache_write_1h,
+            sums.output,
+            sums.reasoning,
+            sums.images,
+            sums.cost,
+            sums.unpriced,
+            sums.estimated,
+            sums.lost
+        ));
+    }
+    text
+}
+
+/// A field of CSV. Spreadsheets run what starts like a formula, and clients choose names.
+fn csv_field(value: &str) -> String {
+    let value = match value.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => format!("'{value}"),
+        false => value.to_owned(),
+    };
+    match value.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", value.replace('"', "\"\"")),
+        false => value,
+    }
+}
+
+/// The start of a range in Unix milliseconds: a duration before `now` such as `7d`, `12h` or
+/// `30m`, or the start of a date.
+pub fn parse_since(text: &str, now_millis: i64) -> Option<i64> {
+    if let Ok(day) = text.parse::<Day>() {
+        return Some(day.start_millis());
+    }
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let unit = match unit {
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        "w" => 7 * 86_400_000,
+        _ => return None,
+    };
+    let number: i64 = number.parse().ok().filter(|number| *number >= 0)?;
+    Some(now_millis.saturating_sub(number.checked_mul(unit)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_csv_is_quoted_and_never_a_formula() {
+        assert_eq!(csv_field("a,b"), "\"a,b\"");
+        assert_eq!(csv_field("=1+1"), "'=1+1");
+        assert_eq!(csv_field("say \"hi\""), "\"say \"\"hi\"\"\"");
+        assert_eq!(csv_field("plain"), "plain");
+    }
+
+    #[test]
+    fn ranges_start_at_a_duration_ago_or_at_a_date() {
+        assert_eq!(parse_since("2h", 7_200_001), Some(1));
+        assert_eq!(parse_since("1970-01-02", 5), Some(86_400_000));
+        for text in ["", "h", "-1d", "7", "7y", "9999999999999999d", "ä"] {
+            assert_eq!(parse_since(text, 0), None, "{text}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ use super::reader::{ConfigField, ConfigReader, Section};
 use super::specs::{self, SpecEntry, SpecNames};
 use super::{
     Config, KeyRole, ServerSettings, ServiceEntry, chain, exposed_without_keys, fetch, keys,
-    operator_exposed_without_role, providers, routes, server, unreachable, vision,
+    ledger, operator_exposed_without_role, prices, providers, routes, server, unreachable, vision,
 };
 
 /// Reads every section, then checks what involves more than one.
@@ -31,6 +31,12 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     }
     if let Some(section) = section("chain", "[chain]") {
         config.chain = chain::read_chain(section);
+    }
+    if let Some(section) = section("ledger", "[ledger]") {
+        config.ledger = ledger::read_ledger(section);
+    }
+    if let Some(section) = section("prices", "[prices]") {
+        config.prices = prices::read_prices(section);
     }
     let providers = root.take("providers");
     let providers = providers.and_then(|field| field.section_or("[providers]", providers::HINT));

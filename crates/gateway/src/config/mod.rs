@@ -24,9 +24,11 @@ mod fetch;
 mod find;
 mod foreign_format;
 mod keys;
+mod ledger;
 mod listen;
 mod models;
 mod origins;
+mod prices;
 mod provider_options;
 mod providers;
 mod reader;
@@ -61,11 +63,13 @@ pub use diagnostic::{Diagnostic, Diagnostics, Severity, Span};
 pub(crate) use exposed::warn_if_exposed;
 pub use fetch::FetchSettings;
 pub use find::find_config;
+pub use ledger::{LedgerPlace, LedgerSettings};
 pub use listen::{ListenError, listen_address};
 pub use majordomo::health::HealthConfig;
 pub use majordomo_balance::Tactic;
 pub use majordomo_vision::{History, Latest, OnFailure};
 pub use models::{ImageSupport, ModelEntry};
+pub use prices::PriceSettings;
 pub use provider_options::{ProviderOptions, ProviderProxy};
 pub use providers::{DeclaredKind, ProviderEntry, ProviderSource};
 pub use routes::{RouteEntry, ServiceEntry, SmartRule};
@@ -112,6 +116,10 @@ pub struct Config {
     pub health: HealthConfig,
     /// Failover settings.
     pub chain: ChainSettings,
+    /// The record of requests.
+    pub ledger: LedgerSettings,
+    /// Prices beyond the shipped table.
+    pub prices: PriceSettings,
     /// The version of the file's meaning, if it states one.
     pub version: Option<u64>,
     /// Whether placeholders stand for variables that are not set; see
@@ -157,6 +165,8 @@ impl Config {
             vision: VisionSettings::default(),
             health: HealthConfig::default(),
             chain: ChainSettings::default(),
+            ledger: LedgerSettings::default(),
+            prices: PriceSettings::default(),
             version: None,
             lacks_variables: false,
             warnings: Vec::new(),

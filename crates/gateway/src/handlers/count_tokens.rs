@@ -55,7 +55,9 @@ async fn count(
     let (chain, trace) = state
         .plan_unprocessed(&model, &request, admitted, false)
         .await?;
-    admitted.exchange.routed(&chain, trace, Some(&request));
+    admitted
+        .exchange
+        .routed(&chain, trace, Some(&request), &state.pricing);
     let chain = chain.gated_by(admitted.exchange.gate());
     let tokens = chain.count_tokens(request).await;
     Ok(counter.write_response(tokens))

@@ -54,7 +54,9 @@ async fn embedded(
     let (chain, trace) = state
         .plan_unprocessed(&model, &empty_request, admitted, true)
         .await?;
-    admitted.exchange.routed(&chain, trace, None);
+    admitted
+        .exchange
+        .routed(&chain, trace, None, &state.pricing);
     let chain = chain.gated_by(admitted.exchange.gate());
     chain.embed(front.dialect(), body).await
 }

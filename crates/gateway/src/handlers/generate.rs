@@ -77,7 +77,7 @@ async fn plan_request(
     let plan = state.plan(&model, request, admitted, scope).await?;
     admitted.exchange.add_changes(plan.changes);
     let exchange = &mut admitted.exchange;
-    exchange.routed(&plan.chain, plan.trace, Some(&plan.request));
+    exchange.routed(&plan.chain, plan.trace, Some(&plan.request), &state.pricing);
     Ok(PlannedRequest {
         options: ReplyOptions {
             stream_usage,
@@ -156,6 +156,7 @@ fn encode_response(
     let map = http_response.headers_mut();
     map.insert("content-type", HeaderValue::from_static("application/json"));
     response_headers::describe(map, front, &admitted.exchange);
+    response_headers::add_cost(map, admitted.exchange.cost());
     http_response
 }
 

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use majordomo::Usage;
 use majordomo::health::HealthStatus;
+use majordomo_ledger::Cost;
 
 use counter::Counter;
 pub(crate) use counter::Gauge;
@@ -25,7 +26,7 @@ use text::MetricsPage;
 
 use crate::clip::clip;
 use crate::outcome::MAX_TARGET_LABEL;
-use crate::record::{Description, FinishedRequest, RequestSink, StartedRequest};
+use crate::record::{Description, FinishedRequest, RequestSink, StartedRequest, UpstreamCall};
 
 /// All metrics of a gateway since its start.
 #[derive(Default)]
@@ -40,6 +41,9 @@ pub(crate) struct Metrics {
     images: Counter,
     descriptions: Counter,
     describe_tokens: Counter,
+    token_portions: Counter,
+    cost: Counter,
+    unpriced: Counter,
     took: Histogram,
     first_token: Histogram,
 }
@@ -81,6 +85,9 @@ impl Metrics {
                 }
             }
         }
+        for call in &ended.calls {
+            self.charged(call);
+        }
         for change in ended.changes.iter().filter(|c| c.subject == "image") {
             let count = change.count.unwrap_or(1) as u64;
             self.images.add(&[("change", &*change.verb)], count);
@@ -94,6 +101,36 @@ impl Metrics {
         self.took.observe(ended.took);
         if let Some(time) = ended.first_token {
             self.first_token.observe(time);
+        }
+    }
+
+    fn charged(&self, call: &UpstreamCall) {
+        let target = self.targets.label(clip(&call.target, MAX_TARGET_LABEL));
+        let Usage {
+            cache_read,
+            cache_write,
+            cache_write_1h,
+            reasoning,
+            ..
+        } = call.usage;
+        let cache_write_5m = cache_write.saturating_sub(cache_write_1h);
+        for (kind, count) in [
+            ("cache_read", cache_read),
+            ("cache_write_5m", cache_write_5m),
+            ("cache_write_1h", cache_write_1h),
+            ("reasoning", reasoning),
+        ] {
+            if count > 0 {
+                let labels = [("target", target), ("kind", kind)];
+                self.token_portions.add(&labels, count);
+            }
+        }
+        match call.cost.map(Cost::nanodollars) {
+            None => self.unpriced.add(&[("target", target)], 1),
+            Some(cost) => {
+                let cost = u64::try_from(cost).unwrap_or_default();
+                self.cost.add(&[("target", target)], cost);
+            }
         }
     }
 
@@ -149,10 +186,22 @@ impl Metrics {
                 "Tokens of describer calls, not included in majordomo_tokens_total.",
                 &self.describe_tokens,
             ),
+            (
+                "token_portions",
+                "Cached and reasoning tokens, which are part of input and output.",
+                &self.token_portions,
+            ),
+            (
+                "unpriced_calls",
+                "Calls whose price is unknown.",
+                &self.unpriced,
+            ),
         ];
         for (name, help, counter) in counters {
             page.counter(name, help, counter);
         }
+        let help = "Cost of calls with a known price, in US dollars.";
+        page.cost_counter("cost_usd", help, &self.cost);
         page.gauge(
             "open_requests",
             "Requests in flight.",

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use majordomo::health::HealthStatus;
+use majordomo_ledger::Cost;
 
 use super::counter::{Counter, format_labels};
 use super::histogram::{BUCKET_BOUNDS, Histogram};
@@ -23,6 +24,15 @@ impl MetricsPage {
         self.head(&format!("{name}_total"), help, "counter");
         counter.each(|labels, count| {
             let _ = writeln!(self.0, "majordomo_{name}_total{{{labels}}} {count}");
+        });
+    }
+
+    /// A counter of nanodollars, shown in dollars.
+    pub(super) fn cost_counter(&mut self, name: &str, help: &str, counter: &Counter) {
+        self.head(&format!("{name}_total"), help, "counter");
+        counter.each(|labels, count| {
+            let cost = Cost::from_nanodollars(i64::try_from(count).unwrap_or(i64::MAX));
+            let _ = writeln!(self.0, "majordomo_{name}_total{{{labels}}} {cost}");
         });
     }
 

@@ -12,6 +12,7 @@ mod health;
 mod open_connections;
 mod targets;
 mod thread;
+mod usage;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -146,6 +147,11 @@ async fn respond(
         EXPLAIN => explain::respond(context, &state, request).await,
         path if targets::is_action(path) => targets::respond(&state, path, request.headers()),
         "/api/health" => json_page(StatusCode::OK, &health::report(context)),
+        "/api/usage" => usage::usage(context, request.uri().query().unwrap_or_default()).await,
+        // With a query, from the ledger; without one, the latest with their details.
+        "/api/requests" if request.uri().query().is_some() => {
+            usage::stored_requests(context, request.uri().query().unwrap_or_default()).await
+        }
         "/api/requests" => {
             let requests = context.traces.latest();
             json_page(StatusCode::OK, &RequestsReport { requests })
@@ -160,10 +166,50 @@ async fn respond(
                 "# HELP majordomo_config_stale Whether the newest configuration file is not active.\n\
                  # TYPE majordomo_config_stale gauge\nmajordomo_config_stale {stale}\n"
             ));
+            if let Some(ledger) = context.ledger() {
+                metrics.push_str(&ledger_metrics(&ledger.status()));
+            }
             page(StatusCode::OK, kind, metrics)
         }
         _ => text(StatusCode::NOT_FOUND, "no such page\n"),
     }
+}
+
+/// Whether the ledger keeps up.
+fn ledger_metrics(status: &majordomo_ledger::StatusSnapshot) -> String {
+    let mut text = String::new();
+    for (name, kind, help, value) in [
+        (
+            "available",
+            "gauge",
+            "Whether the ledger can be written.",
+            u64::from(status.available),
+        ),
+        (
+            "waiting",
+            "gauge",
+            "Entries that wait for the ledger.",
+            status.waiting,
+        ),
+        (
+            "written_total",
+            "counter",
+            "Entries written to the ledger.",
+            status.written,
+        ),
+        (
+            "dropped_total",
+            "counter",
+            "Entries that the ledger lost.",
+            status.dropped,
+        ),
+    ] {
+        let name = format!("majordomo_ledger_{name}");
+        text.push_str(&format!(
+            "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n"
+        ));
+    }
+    text
 }
 
 /// Enforces the trust boundary, before a body is read.
@@ -239,7 +285,7 @@ fn status(context: &ServerContext) -> String {
         page.push_str(&format!("benched: {} others\n", other.benched));
     }
     page.push_str(
-        "more: /api/health, /api/requests, /api/explain (POST), /metrics, /healthz, /readyz, \
+        "more: /api/health, /api/requests, /api/usage, /api/explain (POST), /metrics, /healthz, /readyz, \
          /api/targets/{target}/release (POST)\n",
     );
     page

@@ -1,9 +1,11 @@
 //! Requests sent to providers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use majordomo::chain::AttemptKind;
 use majordomo::{Class, Usage};
+use majordomo_ledger::{Cost, PriceCard, SettleClass};
 
 /// One request sent to a provider.
 #[derive(Clone, Debug)]
@@ -31,6 +33,12 @@ pub struct UpstreamCall {
     pub usage: Usage,
     /// How its tokens are known.
     pub usage_source: UsageSource,
+    /// How it is settled.
+    pub settle: SettleClass,
+    /// The price when it began.
+    pub price: Option<Arc<PriceCard>>,
+    /// Its cost; `None` if the price is unknown.
+    pub cost: Option<Cost>,
 }
 
 /// How the usage of a call is known.

@@ -17,6 +17,8 @@ impl RequestSink for RequestLog {
             let descriptions = record.descriptions.iter();
             descriptions.fold(Usage::default(), |sum, described| sum + described.usage)
         });
+        let charged = record.cost().filter(|_| !record.calls.is_empty());
+        let cost = charged.map(tracing::field::display);
         // The level of an event is part of its static metadata.
         macro_rules! line {
             ($level:ident, $message:literal) => {
@@ -31,6 +33,7 @@ impl RequestSink for RequestLog {
                     input_tokens = record.usage.input,
                     output_tokens = record.usage.output,
                     tokens_estimated = record.usage_estimated.then_some(true),
+                    cost,
                     describe_calls = described.map(|_| record.descriptions.len()),
                     describe_input_tokens = described.map(|usage| usage.input),
                     describe_output_tokens = described.map(|usage| usage.output),

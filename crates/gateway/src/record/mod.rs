@@ -3,11 +3,12 @@
 //! Each request leaves exactly one [`FinishedRequest`], whether it was served, refused or
 //! abandoned. The log, metrics, traces and spans read nothing else. A record holds no
 //! content, no key but its name, and no provider's text, which may quote the request; the
-//! texts that clients choose are bounded. May use `clip`, `fronts`, `outcome`
+//! texts that clients choose are bounded. May use `clip`, `fronts`, `outcome`, `pricing`
 //! and `routes`.
 
 mod bounds;
 mod call;
+mod charge;
 mod log;
 mod response;
 mod sink;
@@ -18,10 +19,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use majordomo::llm::{Change, Dialect, OutputFormat};
 use majordomo::{Class, Effort, Request, Usage};
+use majordomo_ledger::Cost;
 use majordomo_vision::DescribeCall;
 
 pub(crate) use bounds::{cut, limit_changes};
 pub use call::{CallOutcome, UpstreamCall, UsageSource};
+pub(crate) use charge::{charge, total, unix_millis};
 pub(crate) use log::RequestLog;
 pub use response::ResponseMetadata;
 pub(crate) use sink::Sinks;
@@ -93,6 +96,11 @@ pub struct FinishedRequest {
 }
 
 impl FinishedRequest {
+    /// The cost of all calls, or `None` if one of them has no known price.
+    pub fn cost(&self) -> Option<Cost> {
+        total(&self.calls)
+    }
+
     /// The name of the route, if the model is one.
     pub fn route(&self) -> Option<&str> {
         self.routing.as_ref().map(|routing| &*routing.route)

@@ -1,6 +1,7 @@
 //! The sinks of a server: who learns of its requests.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use majordomo::BoxFuture;
 use majordomo::llm::Dialect;
@@ -67,6 +68,8 @@ pub struct RoutedRequest<'a> {
     pub model: &'a str,
     /// The route's name, if the model is one.
     pub route: Option<&'a str>,
+    /// The wall clock at arrival.
+    pub arrived: SystemTime,
 }
 
 /// The sinks of a server, in order. A request keeps those that saw its start.

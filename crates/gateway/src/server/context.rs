@@ -10,6 +10,7 @@ use super::limits::Limits;
 use super::polls::Polls;
 use super::shutdown::ShutdownSignal;
 use crate::heavy_lane::HeavyLane;
+use crate::ledger_sink::LedgerSink;
 use crate::metrics::Metrics;
 use crate::record::{RequestLog, RequestSink, Sinks};
 use crate::state::{GatewayState, SharedState};
@@ -24,6 +25,8 @@ pub(crate) struct ServerContext {
     pub(crate) traces: Arc<Traces>,
     /// Receive the record of every request.
     sinks: ArcSwap<Sinks>,
+    /// One of the sinks, which can also be asked.
+    ledger: ArcSwapOption<LedgerSink>,
     admission: ArcSwap<Admission>,
     /// Failed authentications by peer.
     pub(crate) auth_throttle: AuthThrottle,
@@ -58,6 +61,7 @@ impl ServerContext {
                 limits.queue_wait,
             )),
             sinks: ArcSwap::from_pointee(sinks),
+            ledger: ArcSwapOption::empty(),
             traces,
             auth_throttle: AuthThrottle::default(),
             lane: Arc::new(HeavyLane::new()),
@@ -81,6 +85,17 @@ impl ServerContext {
     pub(crate) fn add_sink(&self, sink: Arc<dyn RequestSink>) {
         self.sinks
             .rcu(|sinks| Arc::new(sinks.with(Arc::clone(&sink))));
+    }
+
+    /// Records the requests that arrive from now on.
+    pub(crate) fn set_ledger(&self, ledger: LedgerSink) {
+        let ledger = Arc::new(ledger);
+        self.ledger.store(Some(Arc::clone(&ledger)));
+        self.add_sink(ledger);
+    }
+
+    pub(crate) fn ledger(&self) -> Option<Arc<LedgerSink>> {
+        self.ledger.load_full()
     }
 
     pub(crate) fn admission(&self) -> Arc<Admission> {

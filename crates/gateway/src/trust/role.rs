@@ -7,10 +7,11 @@ use crate::keys::{ClientKey, KeyRole};
 
 /// What a viewer may do: everything that only reads. Anything else requires an operator,
 /// so a new path is closed by default.
-const READ_ENDPOINTS: [(Method, &str); 5] = [
+const READ_ENDPOINTS: [(Method, &str); 6] = [
     (Method::GET, "/"),
     (Method::GET, "/api/health"),
     (Method::GET, "/api/requests"),
+    (Method::GET, "/api/usage"),
     (Method::GET, "/metrics"),
     // A dry run: no upstream calls and no side effects.
     (Method::POST, "/api/explain"),
@@ -56,6 +57,7 @@ mod tests {
             ("HEAD", "/metrics", KeyRole::Viewer),
             ("GET", "/api/health", KeyRole::Viewer),
             ("GET", "/api/requests", KeyRole::Viewer),
+            ("GET", "/api/usage", KeyRole::Viewer),
             ("POST", "/api/explain", KeyRole::Viewer),
             ("POST", "/", KeyRole::Operator),
             ("DELETE", "/api/requests", KeyRole::Operator),

@@ -17,7 +17,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("codecs", &["image-header"]),
     (
         "gateway",
-        &["balance", "limits", "majordomo", "rules", "vision", "wire"],
+        &[
+            "balance",
+            "ledger",
+            "limits",
+            "majordomo",
+            "rules",
+            "vision",
+            "wire",
+        ],
     ),
     ("image-header", &[]),
     ("ledger", &["llm"]),

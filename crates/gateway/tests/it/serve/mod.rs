@@ -9,6 +9,7 @@ mod failover;
 mod fidelity;
 mod heartbeats;
 mod keys;
+mod ledger;
 mod max_counts;
 mod model_lists;
 mod passthrough;

@@ -19,8 +19,8 @@ pub(crate) struct TestGateway {
     pub(crate) address: SocketAddr,
     /// Address of the operator listener.
     pub(crate) operator: SocketAddr,
-    _stop: oneshot::Sender<()>,
-    _running: JoinHandle<()>,
+    stop: oneshot::Sender<()>,
+    running: JoinHandle<()>,
     folder: tempfile::TempDir,
 }
 
@@ -65,10 +65,16 @@ impl TestGateway {
         Self {
             address,
             operator,
-            _stop: stop,
-            _running: running,
+            stop,
+            running,
             folder,
         }
+    }
+
+    /// Stops the gateway and waits for its end.
+    pub(crate) async fn stop(self) {
+        let _ = self.stop.send(());
+        self.running.await.expect("it does not panic");
     }
 
     /// Sends a JSON body and reads the whole response.

@@ -1,0 +1,132 @@
+//! `[ledger]`: where requests and their cost are recorded.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::reader::Section;
+
+/// The record of requests and of what they cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerSettings {
+    /// Where the rows are kept.
+    pub store: LedgerPlace,
+    /// How long rows are kept; `None` for ever. Rollups stay.
+    pub retention: Option<Duration>,
+    /// Whether names of end users are replaced by a keyed hash.
+    pub hash_end_users: bool,
+}
+
+/// Where a ledger is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LedgerPlace {
+    /// SQLite in the user's state folder.
+    StateFolder,
+    /// SQLite in this folder.
+    Folder(PathBuf),
+    /// Nothing is recorded.
+    Off,
+}
+
+impl Default for LedgerSettings {
+    fn default() -> Self {
+        Self {
+            store: LedgerPlace::StateFolder,
+            retention: Some(Duration::from_secs(90 * 86_400)),
+            hash_end_users: false,
+        }
+    }
+}
+
+impl LedgerSettings {
+    /// The folder of the ledger, or `None` if it is off or the user has no state folder.
+    pub fn folder(&self, environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+        match &self.store {
+            LedgerPlace::StateFolder => state_folder(environment).map(|path| path.join("ledger")),
+            LedgerPlace::Folder(folder) => Some(folder.clone()),
+            LedgerPlace::Off => None,
+        }
+    }
+}
+
+/// majordomo's folder for state: the one of systemd's unit, or in the user's state folder.
+fn state_folder(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let set = |name: &str| {
+        let path = environment.get(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    let user = set("XDG_STATE_HOME")
+        .or_else(|| set("LOCALAPPDATA").filter(|_| cfg!(windows)))
+        .or_else(|| set("HOME").map(|home| home.join(".local").join("state")));
+    // systemd lists several folders with colons.
+    let unit = environment.get("STATE_DIRECTORY");
+    let unit = unit.and_then(|list| list.split(':').next());
+    let unit = unit.map(PathBuf::from).filter(|path| path.is_absolute());
+    unit.or_else(|| user.map(|folder| folder.join("majordomo")))
+}
+
+pub(super) fn read_ledger(mut section: Section<'_>) -> LedgerSettings {
+    let mut ledger = LedgerSettings::default();
+    if let Some(field) = section.take("store")
+        && let Some(text) = field.non_empty()
+    {
+        let folder = text.value.strip_prefix("sqlite://");
+        match (text.value.as_str(), folder) {
+            ("sqlite", _) => {}
+            ("off", _) => ledger.store = LedgerPlace::Off,
+            (_, Some(folder)) if folder.starts_with('/') => {
+                ledger.store = LedgerPlace::Folder(folder.into());
+            }
+            (_, Some(_)) => field.report(
+                "the folder of `store` must be absolute",
+                "write `store = \"sqlite:///var/lib/majordomo/ledger\"`, with three slashes",
+            ),
+            _ => field.report(
+                "`store` is not a store that this majordomo knows",
+                "write `\"sqlite\"`, `\"sqlite:///folder\"` or `\"off\"`",
+            ),
+        }
+    }
+    if let Some(retention) = section.take("retention").and_then(|f| f.duration_or_off()) {
+        ledger.retention = retention;
+    }
+    let choices = [("plain", false), ("hash", true)];
+    if let Some(hash) = section.take("end_users").and_then(|f| f.choice(&choices)) {
+        ledger.hash_end_users = hash;
+    }
+    section.finish();
+    ledger
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_folder_follows_the_environment() {
+        let folder = |variables: &[(&str, &str)]| {
+            let variables = variables.iter();
+            let variables = variables.map(|(name, value)| ((*name).into(), (*value).into()));
+            LedgerSettings::default().folder(&variables.collect())
+        };
+        let home = ("HOME", "/home/ada");
+        let expected = |path: &str| Some(PathBuf::from(path));
+        assert_eq!(folder(&[]), None);
+        assert_eq!(
+            folder(&[home]),
+            expected("/home/ada/.local/state/majordomo/ledger")
+        );
+        assert_eq!(
+            folder(&[home, ("XDG_STATE_HOME", "/state")]),
+            expected("/state/majordomo/ledger")
+        );
+        assert_eq!(
+            folder(&[home, ("XDG_STATE_HOME", "relative")]),
+            expected("/home/ada/.local/state/majordomo/ledger")
+        );
+        assert_eq!(
+            folder(&[home, ("STATE_DIRECTORY", "/var/lib/majordomo:/var/lib/x")]),
+            expected("/var/lib/majordomo/ledger")
+        );
+    }
+}

@@ -1,0 +1,47 @@
+//! What a call counts for: how its tokens are known, and what they cost.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use majordomo_ledger::{Cost, Quantities, SettleClass};
+
+use super::{FinishedRequest, UpstreamCall, UsageSource};
+use crate::pricing::Pricing;
+
+/// Settles and prices the calls of a record, at the prices of their start.
+pub(crate) fn charge(record: &mut FinishedRequest, pricing: Option<&Pricing>) {
+    let arrived = unix_millis(record.arrived);
+    for call in &mut record.calls {
+        call.settle = settle(call.usage_source);
+        let at = call.at.as_millis();
+        let at = arrived.saturating_add(i64::try_from(at).unwrap_or(i64::MAX));
+        call.price = pricing.and_then(|pricing| pricing.price(&call.target, at));
+        call.cost = match (call.settle, &call.price) {
+            (SettleClass::Free, _) => Some(Cost::ZERO),
+            (_, price) => {
+                let used = Quantities::from(&call.usage);
+                price.as_ref().and_then(|price| price.cost(&used))
+            }
+        };
+    }
+}
+
+/// The cost of all calls, or `None` if one of them has no known price.
+pub(crate) fn total(calls: &[UpstreamCall]) -> Option<Cost> {
+    calls.iter().map(|call| call.cost).sum::<Option<Cost>>()
+}
+
+/// How a call is settled. A call whose usage is unknown was refused before a model ran.
+fn settle(source: UsageSource) -> SettleClass {
+    match source {
+        UsageSource::Reported => SettleClass::Reported,
+        UsageSource::Partial => SettleClass::Partial,
+        UsageSource::Estimated => SettleClass::Estimated,
+        UsageSource::Unknown => SettleClass::Free,
+    }
+}
+
+/// Milliseconds of Unix time.
+pub(crate) fn unix_millis(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
