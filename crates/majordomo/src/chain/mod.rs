@@ -3,12 +3,12 @@
 //! Each target receives the request shaped for it, at each attempt; what its failure
 //! means is decided by `llm::classify` alone. A chain of one behaves like any other.
 //!
-//! - [`walk`] calls one target after another,
-//! - [`retry`] decides whether a failed target is called again,
-//! - [`commit`] decides when a stream commits, which ends failover,
-//! - [`gate`] lets attempts pass and is told how they ended,
-//! - [`target`] reports outcomes to `health`, which benches targets,
-//! - [`shaping`] and [`fit`] adapt a request to one target.
+//! - `walk` calls one target after another,
+//! - `retry` decides whether a failed target is called again,
+//! - `commit` decides when a stream commits, which ends failover,
+//! - `gate` lets attempts pass and is told how they ended,
+//! - `target` reports outcomes to `health`, which benches targets,
+//! - `shaping` and `fit` adapt a request to one target.
 //!
 //! May use `clock`, `health`, `observe` and `spec`.
 
