@@ -180,15 +180,23 @@ async fn serve_heavy(
 }
 
 /// A panic fails one request, not the others of its connection.
-async fn catch_panic(front: Front, work: impl Future<Output = Response<Body>>) -> Response<Body> {
+///
+/// A combinator, because an `async fn` would reserve room for the large future twice: as
+/// its argument and where it awaits.
+fn catch_panic(
+    front: Front,
+    work: impl Future<Output = Response<Body>>,
+) -> impl Future<Output = Response<Body>> {
     // The request's state is dropped with it; nothing half-done is observed.
-    match AssertUnwindSafe(work).catch_unwind().await {
-        Ok(response) => response,
-        Err(_) => {
-            let error = Error::new(ErrorKind::Local, INTERNAL_ERROR);
-            error_response(front, &error.with_status(500))
-        }
-    }
+    AssertUnwindSafe(work)
+        .catch_unwind()
+        .map(move |result| match result {
+            Ok(response) => response,
+            Err(_) => {
+                let error = Error::new(ErrorKind::Local, INTERNAL_ERROR);
+                error_response(front, &error.with_status(500))
+            }
+        })
 }
 
 async fn handle(

@@ -1,5 +1,6 @@
 //! A model of a provider over HTTP.
 
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -60,10 +61,12 @@ impl HttpModel {
 
     /// Sends a request, but aborts one with images if discovery finds that the
     /// model takes none: some servers ignore images silently.
+    ///
+    /// Takes a pinned future: by value, each branch would reserve room for a copy.
     async fn unless_images_unsupported<T>(
         &self,
         images: bool,
-        sending: impl Future<Output = Result<T>>,
+        sending: Pin<&mut impl Future<Output = Result<T>>>,
     ) -> Result<T> {
         if !images {
             return sending.await;
@@ -80,7 +83,7 @@ impl HttpModel {
         let images = request.prompt().image_count() > 0;
         let outgoing = self.encode(request, false)?;
         self.provider.start_discovery(&self.id, &self.traits);
-        let sending = self.provider.transport().send(outgoing);
+        let sending = pin!(self.provider.transport().send(outgoing));
         match self.unless_images_unsupported(images, sending).await? {
             TransportResponse::Success(head, body) => {
                 let body = without_byte_order_mark(body);
@@ -101,7 +104,7 @@ impl HttpModel {
         let images = request.prompt().image_count() > 0;
         let outgoing = self.encode(request, true)?;
         self.provider.start_discovery(&self.id, &self.traits);
-        let sending = self.provider.transport().stream(outgoing);
+        let sending = pin!(self.provider.transport().stream(outgoing));
         match self.unless_images_unsupported(images, sending).await? {
             TransportResponse::Success(head, body) => {
                 let (provider, model) = (self.provider.clone(), self.id.clone());
