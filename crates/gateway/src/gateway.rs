@@ -1,5 +1,7 @@
 //! Starts and runs a gateway, with or without a configuration file.
 
+mod builder;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,6 +17,7 @@ use crate::operator::{Operator, OperatorThread};
 use crate::reload::{Reloader, StateLoader};
 use crate::server::{certificate_host, local};
 use crate::{GatewayState, Limits, RequestSink, Server};
+pub use builder::GatewayBuilder;
 
 /// Options of `majordomo serve`.
 #[derive(Clone, Debug, Default)]
@@ -82,15 +85,36 @@ impl Gateway {
         Self::start_with(options, environment, Limits::default()).await
     }
 
+    /// A gateway with more than its options: processors of your own, for example.
+    pub fn builder() -> GatewayBuilder {
+        GatewayBuilder::default()
+    }
+
     /// Like [`start`](Self::start), with other limits.
     pub async fn start_with(
         options: &ServeOptions,
         environment: BTreeMap<String, String>,
         limits: Limits,
     ) -> Result<Self, StartError> {
+        let builder = Self::builder().options(options.clone());
+        builder
+            .environment(environment)
+            .limits(limits)
+            .start()
+            .await
+    }
+
+    async fn build(builder: GatewayBuilder) -> Result<Self, StartError> {
+        let GatewayBuilder {
+            options,
+            environment,
+            limits,
+            processors,
+        } = builder;
         let loader = StateLoader {
             transport: Transport::new(transport::TransportConfig::default()),
             environment,
+            processors,
             listen: options.listen,
             operator_listen: options.operator_listen,
         };

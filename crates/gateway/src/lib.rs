@@ -38,6 +38,7 @@ mod metrics;
 mod operator;
 mod outcome;
 mod pricing;
+mod processors;
 mod record;
 mod relay;
 mod reload;
@@ -62,11 +63,13 @@ pub use explain::{
 };
 pub use fetch::{AddressPolicy, FetchError, Fetcher, is_public};
 pub use fronts::EndpointLabels;
-pub use gateway::{Gateway, ServeOptions, StartError};
+pub use gateway::{Gateway, GatewayBuilder, ServeOptions, StartError};
 pub use keys::{ClientKey, ClientKeys, NewKey, generate_key};
 pub use ledger_sink::LedgerTools;
 pub use majordomo_ledger as ledger;
-pub use majordomo_rules::{ConditionTrace, RuleTrace};
+pub use majordomo_rules::{
+    ConditionTrace, Processor, ProcessorError, ProcessorTask, RuleTrace, Subject,
+};
 pub use outcome::RequestOutcome;
 pub use record::{
     CallOutcome, FinishedRequest, Needs, RequestKind, RequestParameters, RequestSink,

@@ -13,7 +13,8 @@ use majordomo::spec::SpecError;
 use majordomo::transport::Transport;
 use majordomo::{BoxFuture, Chain, Error, ErrorKind, Image, Registry, Request, Result};
 use majordomo_balance::{SessionHints, SessionKey};
-use majordomo_vision::{DescribeForTextOnly, FetchImage, Scope, Vision, VisionConfig};
+use majordomo_rules::Processors;
+use majordomo_vision::{DescribeForTextOnly, FetchImage, Scope, Vision};
 
 use crate::admitted::AdmittedRequest;
 use crate::catalogue::ModelCatalogue;
@@ -21,6 +22,7 @@ use crate::config::{Config, Detected, Diagnostics, ServerSettings};
 use crate::fetch::Fetcher;
 use crate::keys::ClientKeys;
 use crate::pricing::Pricing;
+use crate::processors;
 use crate::routes::{PartitionSnapshot, RouteTrace, Routed, Routes, RoutingContext};
 use crate::shapes::{RemoteImages, Stateful};
 
@@ -57,6 +59,18 @@ impl GatewayState {
         transport: &Transport,
         earlier: Option<&Self>,
     ) -> Result<Self, Diagnostics> {
+        let processors = processors::built_in();
+        Self::with_processors(config, environment, transport, &processors, earlier)
+    }
+
+    /// Like [`new`](Self::new), with these processors.
+    pub(crate) fn with_processors(
+        config: &Config,
+        environment: &BTreeMap<String, String>,
+        transport: &Transport,
+        processors: &Processors,
+        earlier: Option<&Self>,
+    ) -> Result<Self, Diagnostics> {
         let fetcher = Fetcher::new(config.fetch.clone());
         let mut chain: ChainConfig = config.chain_config();
         chain
@@ -72,10 +86,7 @@ impl GatewayState {
             }
         })?;
         registry.forget_changed_providers();
-        let settings = VisionConfig {
-            max_request_images: config.server.max_counts.images,
-            ..config.vision.settings()
-        };
+        let settings = config.vision.settings();
         let vision = match earlier {
             Some(old) => old.vision.reconfigured(settings),
             None => Vision::new(settings),
@@ -84,7 +95,12 @@ impl GatewayState {
             true => vision.fetching(Arc::new(VisionFetcher(fetcher))),
             false => vision,
         };
-        let routes = Routes::new(config, &registry, earlier.map(|old| &old.routes))?;
+        let routes = Routes::new(
+            config,
+            &registry,
+            processors,
+            earlier.map(|old| &old.routes),
+        )?;
         let mut warnings = config.warnings.clone();
         warnings.extend(routes.warnings.iter().cloned());
         let targets = targets(config, &registry, &routes);
@@ -144,6 +160,30 @@ impl GatewayState {
         admitted: &AdmittedRequest,
         scope: Scope,
     ) -> Result<RequestPlan> {
+        self.plan_with(model, request, admitted, scope, true).await
+    }
+
+    /// Like [`plan`](Self::plan), for a count of tokens: the request as its destination
+    /// would get it, as far as that is known without calling a describer.
+    pub(crate) async fn plan_count(
+        &self,
+        model: &str,
+        request: Request,
+        admitted: &AdmittedRequest,
+    ) -> Result<RequestPlan> {
+        let key = admitted.key.as_ref().map(|key| key.name());
+        let scope = Scope::of_key(key.unwrap_or_default());
+        self.plan_with(model, request, admitted, scope, false).await
+    }
+
+    async fn plan_with(
+        &self,
+        model: &str,
+        request: Request,
+        admitted: &AdmittedRequest,
+        scope: Scope,
+        binding: bool,
+    ) -> Result<RequestPlan> {
         let Some(route) = self.routes.find(model) else {
             let chain = self.unrouted_chain(model).await?;
             return Ok(RequestPlan {
@@ -153,7 +193,10 @@ impl GatewayState {
                 trace: None,
             });
         };
-        let context = self.routing_context(model, &request, admitted, &scope);
+        let context = RoutingContext {
+            binding,
+            ..self.routing_context(model, &request, admitted, &scope)
+        };
         let Routed {
             chain,
             request,
@@ -192,24 +235,19 @@ impl GatewayState {
         }
     }
 
-    /// Resolves requests that are not conversations. `binding` is false if the pick is
-    /// only a preview.
+    /// Resolves requests that are not conversations.
     pub(crate) async fn plan_unprocessed(
         &self,
         model: &str,
         request: &Request,
         admitted: &AdmittedRequest,
-        binding: bool,
     ) -> Result<(Chain, Option<RouteTrace>)> {
         let Some(route) = self.routes.find(model) else {
             return Ok((self.unrouted_chain(model).await?, None));
         };
         let key = admitted.key.as_ref().map(|key| key.name());
         let scope = Scope::of_key(key.unwrap_or_default());
-        let context = RoutingContext {
-            binding,
-            ..self.routing_context(model, request, admitted, &scope)
-        };
+        let context = self.routing_context(model, request, admitted, &scope);
         let (chain, trace) = route.route_unprocessed(&context, request)?;
         Ok((chain, Some(trace)))
     }

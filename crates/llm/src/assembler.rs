@@ -152,7 +152,12 @@ impl Assembler {
             match &mut part {
                 Part::Text(p) | Part::Refusal(p) => p.native = native,
                 Part::Reasoning(p) => p.native = native,
-                _ => {}
+                Part::Image(_)
+                | Part::RemoteImage(_)
+                | Part::ToolCall(_)
+                | Part::ToolResult(_)
+                | Part::File(_)
+                | Part::Opaque(_) => {}
             }
             self.slots.push(Slot::Closed(part));
         }

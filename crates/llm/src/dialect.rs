@@ -95,6 +95,14 @@ impl Native {
         self.fields.iter().find(|(n, _)| n == name).map(|(_, v)| v)
     }
 
+    /// Returns only this field; `None` without it.
+    pub(crate) fn only(&self, name: &str) -> Option<Box<Self>> {
+        let value = self.get(name)?.clone();
+        Self::new(self.dialect.clone())
+            .with(name, value)
+            .into_option()
+    }
+
     /// Iterates over the fields in order.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &Json)> {
         self.fields.iter().map(|(n, v)| (n.as_str(), v))

@@ -52,8 +52,13 @@ fn part(part: &Part) -> usize {
         Part::Image(_) | Part::RemoteImage(_) => TOKENS_PER_IMAGE,
         Part::ToolCall(call) => text(&call.name) + text(&call.arguments),
         Part::ToolResult(result) => result.parts.iter().map(self::part).sum(),
+        Part::File(file) if file.is_image() => TOKENS_PER_IMAGE,
         Part::File(file) => file.data.len() / BYTES_PER_TOKEN,
-        Part::Opaque(opaque) => text(opaque.raw.as_str()),
+        Part::Opaque(block) => {
+            let images: usize = block.images().iter().map(ExactSizeIterator::len).sum();
+            let others = block.raw.as_str().len().saturating_sub(images);
+            others.div_ceil(BYTES_PER_TOKEN) + block.images().len() * TOKENS_PER_IMAGE
+        }
     }
 }
 

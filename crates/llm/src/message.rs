@@ -74,33 +74,11 @@ impl Message {
 
     /// Iterates over the tool calls.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::ToolCall(call) => Some(call),
-            _ => None,
-        })
+        self.parts.iter().filter_map(Part::as_tool_call)
     }
 
     /// Iterates over the tool results.
     pub fn tool_results(&self) -> impl Iterator<Item = &ToolResult> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::ToolResult(result) => Some(result),
-            _ => None,
-        })
+        self.parts.iter().filter_map(Part::as_tool_result)
     }
-
-    /// Counts the images, including those inside tool results.
-    pub fn image_count(&self) -> usize {
-        count_images(&self.parts)
-    }
-}
-
-fn count_images(parts: &[Part]) -> usize {
-    parts
-        .iter()
-        .map(|part| match part {
-            Part::Image(_) | Part::RemoteImage(_) => 1,
-            Part::ToolResult(result) => count_images(&result.parts),
-            _ => 0,
-        })
-        .sum()
 }

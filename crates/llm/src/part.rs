@@ -8,7 +8,7 @@ use std::fmt;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{Dialect, Json, Native, ToolCall, ToolResult};
+use crate::{Native, Opaque, ToolCall, ToolResult};
 
 /// One element of a message or response.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
@@ -58,9 +58,28 @@ impl Part {
 
     /// Returns the text of a text part.
     pub fn as_text(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) => Some(&text.text),
-            _ => None,
+        if let Self::Text(text) = self {
+            Some(&text.text)
+        } else {
+            None
+        }
+    }
+
+    /// Returns the call of a tool call part.
+    pub fn as_tool_call(&self) -> Option<&ToolCall> {
+        if let Self::ToolCall(call) = self {
+            Some(call)
+        } else {
+            None
+        }
+    }
+
+    /// Returns the result of a tool result part.
+    pub fn as_tool_result(&self) -> Option<&ToolResult> {
+        if let Self::ToolResult(result) = self {
+            Some(result)
+        } else {
+            None
         }
     }
 
@@ -194,6 +213,17 @@ pub struct File {
     pub native: Option<Box<Native>>,
 }
 
+impl File {
+    /// Whether the file is an image, by its media type.
+    pub fn is_image(&self) -> bool {
+        let kind = self.media_type.get(..IMAGE_TYPES.len());
+        kind.is_some_and(|kind| kind.eq_ignore_ascii_case(IMAGE_TYPES))
+    }
+}
+
+/// What the media types of images start with.
+const IMAGE_TYPES: &str = "image/";
+
 /// Prints the size instead of the content.
 impl fmt::Debug for File {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -205,17 +235,6 @@ impl fmt::Debug for File {
             self.data.len()
         )
     }
-}
-
-/// A block that only its original dialect understands, such as a server tool or audio.
-#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
-pub struct Opaque {
-    /// The dialect that created the block.
-    pub origin: Dialect,
-    /// The block's type name, used to report its loss.
-    pub kind: String,
-    /// The block, verbatim.
-    pub raw: Json,
 }
 
 /// Serializes bytes as base64.

@@ -113,11 +113,6 @@ impl Prompt {
         texts.join("\n\n")
     }
 
-    /// Counts the images, including those inside tool results.
-    pub fn image_count(&self) -> usize {
-        self.messages.iter().map(Message::image_count).sum()
-    }
-
     /// Returns the number of the next synthetic call id: above every `call_<n>` of the
     /// conversation, so that ids stay unique even if early turns were dropped.
     pub fn next_call_number(&self) -> usize {
@@ -133,7 +128,7 @@ impl Prompt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Part, Request, ToolResult};
+    use crate::{Part, Request};
 
     #[test]
     fn system_messages_follow_the_system_prompt() {
@@ -141,17 +136,6 @@ mod tests {
             .system("first")
             .message(Message::system("second"));
         assert_eq!(request.prompt().system_text(), "first\n\nsecond");
-    }
-
-    #[test]
-    fn images_inside_tool_results_are_counted() {
-        let call = ToolCall::new("call_0", "look", "{}");
-        let mut result = ToolResult::new(&call, "see");
-        result.parts.push(Part::image("image/png", vec![1]));
-        let request = Request::user(Part::image("image/png", vec![1]))
-            .message(Message::assistant(Part::ToolCall(call)))
-            .message(Message::tool_results_message([result]));
-        assert_eq!(request.prompt().image_count(), 2);
     }
 
     #[test]

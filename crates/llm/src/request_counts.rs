@@ -4,8 +4,8 @@
 //! until it is counted or explicitly ignored here.
 
 use crate::{
-    File, Image, Message, Native, Opaque, Part, Prompt, Reasoning, RemoteImage, Request, Text,
-    Tool, ToolCall, ToolResult,
+    File, Image, Message, Native, Part, Prompt, Reasoning, RemoteImage, Request, Text, Tool,
+    ToolCall, ToolResult,
 };
 
 /// The numbers of repeated elements in a request.
@@ -23,7 +23,7 @@ pub struct RequestCounts {
     pub messages: usize,
     /// Parts of messages and tool results.
     pub parts: usize,
-    /// Images, inline or remote.
+    /// Images in any form, as [`Prompt::images`] finds them.
     pub images: usize,
     /// Tools, including those hosted by the provider.
     pub tools: usize,
@@ -81,6 +81,7 @@ impl RequestCounts {
             native,
         } = message;
         self.messages += 1;
+        self.images += message.image_count();
         self.parts(parts);
         self.native(native);
     }
@@ -110,11 +111,8 @@ impl RequestCounts {
                 data: _,
                 native,
             })
-            | Part::RemoteImage(RemoteImage { url: _, native }) => {
-                self.images += 1;
-                self.native(native);
-            }
-            Part::Reasoning(Reasoning { text: _, native })
+            | Part::RemoteImage(RemoteImage { url: _, native })
+            | Part::Reasoning(Reasoning { text: _, native })
             | Part::ToolCall(ToolCall {
                 id: _,
                 name: _,
@@ -137,11 +135,8 @@ impl RequestCounts {
                 self.parts(parts);
                 self.native(native);
             }
-            Part::Opaque(Opaque {
-                origin: _,
-                kind: _,
-                raw: _,
-            }) => {}
+            // Its images are counted with those of the message.
+            Part::Opaque(_) => {}
         }
     }
 
@@ -158,7 +153,7 @@ impl RequestCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dialect, Json};
+    use crate::{Dialect, Json, Opaque};
 
     #[test]
     fn elements_are_counted_at_every_level() {
@@ -185,11 +180,11 @@ mod tests {
             .tool(Tool::new("look"))
             .stop("x")
             .stop("y");
-        request.edit().hosted_tools.push(Opaque {
-            origin: Dialect::new("x"),
-            kind: "search".into(),
-            raw: Json::string("search"),
-        });
+        request.edit().hosted_tools.push(Opaque::new(
+            Dialect::new("x"),
+            "search",
+            Json::string("search"),
+        ));
         request.edit().native = native();
         let expected = RequestCounts {
             messages: 4,

@@ -130,7 +130,14 @@ impl Response {
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
             Part::ToolCall(call) => Some(call),
-            _ => None,
+            Part::Text(_)
+            | Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::Reasoning(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_) => None,
         })
     }
 
@@ -190,7 +197,13 @@ impl Response {
                     events.extend(call_events(calls, call));
                     calls += 1;
                 }
-                part => events.push(Event::Part(part.clone())),
+                part @ (Part::Text(_)
+                | Part::Image(_)
+                | Part::RemoteImage(_)
+                | Part::Reasoning(_)
+                | Part::ToolResult(_)
+                | Part::File(_)
+                | Part::Opaque(_)) => events.push(Event::Part(part.clone())),
             }
         }
         events.push(Event::Usage(self.usage));

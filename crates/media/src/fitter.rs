@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use majordomo_codecs::{CodecError, Job, Picture, SizeHint, decode, decoded_size};
 use majordomo_image_header::Header;
 use majordomo_limits::Budget;
-use majordomo_llm::{Change, Error, ErrorKind, Image, ImageLimits, Part, Request, Result};
+use majordomo_llm::{Change, Error, ErrorKind, Image, ImageLimits, Request, Result};
 use quick_cache::sync::Cache;
 use quick_cache::{OptionsBuilder, Weighter};
 use tokio::task::JoinSet;
@@ -346,10 +346,8 @@ fn apply(
     let mut request = request.clone();
     if !changed.is_empty() {
         let mut changed = changed.into_iter().peekable();
-        edit_images(request.edit(), |number, part| {
-            if let (Part::Image(image), Some((_, fitted))) =
-                (part, changed.next_if(|(next, _)| *next == number))
-            {
+        edit_images(request.edit(), |number, image| {
+            if let Some((_, fitted)) = changed.next_if(|(next, _)| *next == number) {
                 image.data = fitted.data;
                 image.media_type = fitted.media_type;
             }

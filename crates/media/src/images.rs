@@ -1,51 +1,27 @@
-//! The images of a request, in messages and in tool results.
+//! The images of a request, and their number.
 
-use majordomo_llm::{Change, Image, Part, Prompt, Request, Text};
+use majordomo_llm::{Change, Image, ImageRef, Part, Prompt, Request};
 
 /// The text that replaces an omitted image.
 pub const OMITTED: &str = "[earlier image omitted to fit this model's per-request image limit]";
 
 /// The images attached as bytes, with their numbers among all images, from one.
 pub(crate) fn attached_images(prompt: &Prompt) -> Vec<(usize, &Image)> {
-    let mut found = Vec::new();
+    let attached = |(number, image)| match image {
+        ImageRef::Inline(image) => Some((number, image)),
+        // Only a file's own dialect can read it, so it is not converted.
+        ImageRef::File(_) | ImageRef::Remote(_) | ImageRef::Opaque { .. } => None,
+    };
+    (1..).zip(prompt.images()).filter_map(attached).collect()
+}
+
+/// Calls `edit` for every image that is a part of its own, with its number.
+pub(crate) fn edit_images(prompt: &mut Prompt, mut edit: impl FnMut(usize, &mut Image)) {
     let mut number = 0;
-    for message in &prompt.messages {
-        collect(&message.parts, &mut number, &mut found);
-    }
-    found
-}
-
-fn collect<'a>(parts: &'a [Part], number: &mut usize, found: &mut Vec<(usize, &'a Image)>) {
-    for part in parts {
-        match part {
-            Part::Image(image) => {
-                *number += 1;
-                found.push((*number, image));
-            }
-            Part::RemoteImage(_) => *number += 1,
-            Part::ToolResult(result) => collect(&result.parts, number, found),
-            _ => {}
-        }
-    }
-}
-
-/// Calls `edit` for every image part, in order.
-pub(crate) fn edit_images(prompt: &mut Prompt, mut edit: impl FnMut(usize, &mut Part)) {
-    let mut number = 0;
-    for message in &mut prompt.messages {
-        edit_parts(&mut message.parts, &mut number, &mut edit);
-    }
-}
-
-fn edit_parts(parts: &mut [Part], number: &mut usize, edit: &mut impl FnMut(usize, &mut Part)) {
-    for part in parts {
-        match part {
-            Part::Image(_) | Part::RemoteImage(_) => {
-                *number += 1;
-                edit(*number, part);
-            }
-            Part::ToolResult(result) => edit_parts(&mut result.parts, number, edit),
-            _ => {}
+    for part in prompt.images_mut() {
+        number += part.image_count();
+        if let Part::Image(image) = part {
+            edit(number, image);
         }
     }
 }
@@ -70,11 +46,13 @@ pub fn omit_oldest(request: &Request, max_count: usize) -> (Request, Vec<Change>
         return (request.clone(), Vec::new());
     }
     let mut fewer = request.clone();
-    edit_images(fewer.edit(), |number, part| {
-        if number <= surplus {
-            *part = Part::Text(Text::new(OMITTED));
-        }
-    });
+    let mut left = surplus;
+    for part in fewer.edit().images_mut() {
+        part.replace_images(&mut || {
+            left = left.checked_sub(1)?;
+            Some(OMITTED.to_owned())
+        });
+    }
     let which = if surplus == 1 {
         "image 1".to_owned()
     } else {

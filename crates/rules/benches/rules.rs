@@ -20,11 +20,11 @@ fn leaf(position: &str, op: &str, value: impl Into<Value>) -> ConditionSpec {
     ConditionSpec::leaf(position, op, value)
 }
 
-fn compiled(conditions: Vec<ConditionSpec>) -> RuleSet<()> {
+fn compiled(conditions: Vec<ConditionSpec>) -> RuleSet {
     let rule = |(index, when)| RuleSpec {
         name: format!("rule {index}"),
         when: vec![when],
-        services: vec![()],
+        services: vec!["any/model".to_owned()],
     };
     let rules = conditions.into_iter().enumerate().map(rule).collect();
     RuleSet::compile(rules).expect("valid rules")
@@ -32,7 +32,7 @@ fn compiled(conditions: Vec<ConditionSpec>) -> RuleSet<()> {
 
 /// Fifty rules of which none matches, so that all are evaluated: every position, and
 /// several that read the prompt.
-fn fifty() -> RuleSet<()> {
+fn fifty() -> RuleSet {
     let mut rules = Vec::new();
     for n in 0..5 {
         rules.extend([
@@ -94,7 +94,7 @@ fn one_long_text() -> Request {
     Request::user("Now look at the next file, and say what you would change in it. ".repeat(1_250))
 }
 
-fn evaluated(bencher: Bencher<'_, '_>, rules: &RuleSet<()>, request: &Request) {
+fn evaluated(bencher: Bencher<'_, '_>, rules: &RuleSet, request: &Request) {
     bencher.bench_local(|| {
         let subject = Subject::new(black_box(request), "coder");
         black_box(rules.evaluate(&subject))
@@ -131,7 +131,7 @@ fn fifty_rules_with_notes(bencher: Bencher<'_, '_>) {
 }
 
 /// Fifty rules of which the first decides on `model`.
-fn first_decides() -> RuleSet<()> {
+fn first_decides() -> RuleSet {
     let mut conditions = vec![leaf("model", "glob", "cod*")];
     conditions.extend((0..49).map(|n| leaf("context_user", "regex", format!("x{n}"))));
     compiled(conditions)

@@ -1,12 +1,15 @@
 //! Compiles conditions and collects every error.
 
+use std::sync::Arc;
+
 use majordomo::nearest::nearest;
 use serde_json::Value;
 
 use super::condition::{Condition, Leaf, Node};
 use super::error::{RuleError, RuleField};
 use super::excerpt;
-use super::positions::{self, Position};
+use super::positions::{self, Op, Position, processed};
+use super::processor::Processors;
 use super::spec::ConditionSpec;
 use super::value::listed;
 
@@ -24,7 +27,15 @@ const MAX_DEPTH: usize = 16;
 /// assert_eq!(errors[0].suggestion.as_deref(), Some("model"));
 /// ```
 pub fn compile(spec: &ConditionSpec) -> Result<Condition, Vec<RuleError>> {
-    let mut compiler = Compiler::default();
+    compile_with(spec, &Processors::default())
+}
+
+/// Like [`compile`], with operations of processors.
+pub fn compile_with(
+    spec: &ConditionSpec,
+    processors: &Processors,
+) -> Result<Condition, Vec<RuleError>> {
+    let mut compiler = Compiler::new(processors);
     let condition = compiler.condition(spec);
     condition
         .filter(|_| compiler.errors.is_empty())
@@ -32,14 +43,23 @@ pub fn compile(spec: &ConditionSpec) -> Result<Condition, Vec<RuleError>> {
 }
 
 /// Walks conditions, tracking the current path and the errors found so far.
-#[derive(Default)]
-pub(super) struct Compiler {
+pub(super) struct Compiler<'p> {
+    processors: &'p Processors,
     pub(super) rule: usize,
     pub(super) path: Vec<usize>,
     pub(super) errors: Vec<RuleError>,
 }
 
-impl Compiler {
+impl<'p> Compiler<'p> {
+    pub(super) fn new(processors: &'p Processors) -> Self {
+        Self {
+            processors,
+            rule: 0,
+            path: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
+
     pub(super) fn condition(&mut self, spec: &ConditionSpec) -> Option<Condition> {
         let node = match spec {
             ConditionSpec::Leaf {
@@ -84,20 +104,25 @@ impl Compiler {
     }
 
     fn leaf(&mut self, position: &str, op: &str, value: Option<&Value>) -> Option<Leaf> {
-        let Some(known) = positions::find(position) else {
-            self.unknown_position(position);
-            return None;
+        let (position, op, compiled, processor) = match self.processors.get(position, op) {
+            Some(processor) => (
+                processor.position(),
+                processor.op(),
+                processed::compile(processor, value),
+                Some(Arc::clone(processor)),
+            ),
+            None => {
+                let (position, op) = self.find(position, op)?;
+                (position.name, op.name, (op.compile)(value), None)
+            }
         };
-        let Some(operation) = known.ops.iter().find(|known| known.name == op) else {
-            self.unknown_op(known, op);
-            return None;
-        };
-        match (operation.compile)(value) {
+        match compiled {
             Ok(check) => Some(Leaf {
-                position: known.name,
-                op: operation.name,
+                position,
+                op,
                 value: value.map(excerpt::of_value),
                 check,
+                processor,
             }),
             Err(bad) => {
                 self.fail(RuleField::Value, bad.message, bad.suggestion);
@@ -106,8 +131,35 @@ impl Compiler {
         }
     }
 
+    /// An operation of this crate; reports unknown names.
+    fn find(&mut self, position: &str, op: &str) -> Option<(&'static Position, &'static Op)> {
+        let known = positions::find(position);
+        let operation = known.and_then(|known| known.ops.iter().find(|known| known.name == op));
+        if let (Some(known), Some(operation)) = (known, operation) {
+            return Some((known, operation));
+        }
+        let own = known
+            .into_iter()
+            .flat_map(|known| known.ops.iter().map(|op| op.name));
+        let registered = self.processors.operations();
+        let registered = registered.filter(|(known, _)| *known == position);
+        let ops: Vec<&str> = own.chain(registered.map(|(_, op)| op)).collect();
+        match ops.is_empty() {
+            true => self.unknown_position(position),
+            false => self.unknown_op(position, op, ops),
+        }
+        None
+    }
+
     fn unknown_position(&mut self, position: &str) {
-        let names: Vec<&str> = positions::ALL.iter().map(|known| known.name).collect();
+        let own = positions::ALL.iter().map(|known| known.name);
+        let registered = self.processors.operations().map(|(position, _)| position);
+        let mut names: Vec<&str> = own.collect();
+        for name in registered {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         let message = format!(
             "unknown position `{position}`; expected one of {}",
             listed(&names)
@@ -119,17 +171,15 @@ impl Compiler {
         );
     }
 
-    fn unknown_op(&mut self, position: &Position, op: &str) {
-        let names: Vec<&str> = position.ops.iter().map(|known| known.name).collect();
+    fn unknown_op(&mut self, position: &str, op: &str, known: Vec<&str>) {
         let message = format!(
-            "unknown operation `{op}` for position `{}`; expected one of {}",
-            position.name,
-            listed(&names)
+            "unknown operation `{op}` for position `{position}`; expected one of {}",
+            listed(&known)
         );
         self.fail(
             RuleField::Op,
             message,
-            nearest(op, names).map(str::to_owned),
+            nearest(op, known).map(str::to_owned),
         );
     }
 

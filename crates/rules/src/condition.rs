@@ -1,8 +1,12 @@
 //! A compiled condition: one operation or a group.
 
+use std::fmt;
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::positions::Check;
+use super::processor::Processor;
 use super::trace::ConditionTrace;
 use super::{RuleIndex, Subject};
 
@@ -17,13 +21,20 @@ pub(super) enum Node {
     Not(Box<Condition>),
 }
 
-#[derive(Debug)]
 pub(super) struct Leaf {
     pub(super) position: &'static str,
     pub(super) op: &'static str,
     /// As configured, truncated for the trace.
     pub(super) value: Option<Value>,
     pub(super) check: Box<dyn Check>,
+    /// What runs on a request that matches.
+    pub(super) processor: Option<Arc<dyn Processor>>,
+}
+
+impl fmt::Debug for Leaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{} {:?}", self.position, self.op, self.check)
+    }
 }
 
 impl Condition {

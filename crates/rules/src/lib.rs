@@ -18,7 +18,7 @@
 //! | `text_match`, `number_match`, `value`, `glob/` | matchers and value parsers shared by positions |
 //! | `subject`, `texts`, `fingerprint`, `services` | the inputs of conditions |
 //! | `rule_set`, `trace`, `notes`, `excerpt` | evaluation, its full trace, and its compact record |
-//! | `processors/` | request transformations that run after a match |
+//! | `processor/`, `apply` | operations that change a request, and running them after a match |
 //!
 //! ```
 //! use majordomo::Request;
@@ -28,7 +28,7 @@
 //! let long = RuleSpec {
 //!     name: "long prompts".to_owned(),
 //!     when: vec![ConditionSpec::leaf("token", "ge", json!(60_000))],
-//!     services: vec!["google/gemini-3.8-flash"],
+//!     services: vec!["google/gemini-3.8-flash".to_owned()],
 //! };
 //! let rules = RuleSet::compile(vec![long])?;
 //!
@@ -37,6 +37,7 @@
 //! # Ok::<(), Vec<majordomo_rules::RuleError>>(())
 //! ```
 
+mod apply;
 mod compile;
 mod condition;
 mod error;
@@ -46,7 +47,7 @@ mod glob;
 mod notes;
 mod number_match;
 mod positions;
-pub mod processors;
+mod processor;
 mod rule_set;
 mod services;
 mod spec;
@@ -58,13 +59,15 @@ mod texts;
 mod trace;
 mod value;
 
-pub use compile::compile;
+pub use apply::{Applied, Destination, ProcessorTrace, apply, destination, dry_run};
+pub use compile::{compile, compile_with};
 pub use condition::Condition;
 pub use error::{RuleError, RuleField};
 pub use fingerprint::ClaudeCode;
 pub use glob::{Glob, GlobError};
 pub use notes::Notes;
 pub use positions::operations;
+pub use processor::{Processor, ProcessorError, ProcessorTask, Processors};
 pub use rule_set::{RuleIndex, RuleSet, Verdict};
 pub use services::{NoServices, SeatUsage, ServiceMetrics, Services, Ttft};
 pub use spec::{ConditionSpec, RuleSpec};

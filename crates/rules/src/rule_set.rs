@@ -9,6 +9,7 @@ use super::compile::Compiler;
 use super::condition::{Condition, Leaf};
 use super::error::{RuleError, RuleField};
 use super::notes::Notes;
+use super::processor::Processors;
 use super::spec::RuleSpec;
 use super::trace::{RuleTrace, Trace};
 
@@ -17,13 +18,11 @@ use super::trace::{RuleTrace, Trace};
 #[serde(transparent)]
 pub struct RuleIndex(pub usize);
 
-/// The compiled rules of one route. `S` represents a service.
-#[derive(Debug)]
-pub struct RuleSet<S> {
+/// The compiled rules of one route.
+#[derive(Debug, Default)]
+pub struct RuleSet {
     /// Shared with [`Notes`], which may outlive the configuration.
     rules: Arc<[Rule]>,
-    /// The services of each rule.
-    services: Vec<Vec<S>>,
 }
 
 #[derive(Debug)]
@@ -41,21 +40,19 @@ pub struct Verdict {
     pub trace: Trace,
 }
 
-impl<S> Default for RuleSet<S> {
-    fn default() -> Self {
-        Self {
-            rules: Arc::default(),
-            services: Vec::new(),
-        }
-    }
-}
-
-impl<S> RuleSet<S> {
+impl RuleSet {
     /// Compiles a route's rules or returns every error in any of them.
-    pub fn compile(specs: Vec<RuleSpec<S>>) -> Result<Self, Vec<RuleError>> {
-        let mut compiler = Compiler::default();
+    pub fn compile(specs: Vec<RuleSpec>) -> Result<Self, Vec<RuleError>> {
+        Self::compile_with(specs, &Processors::default())
+    }
+
+    /// Like [`compile`](Self::compile), with operations of processors.
+    pub fn compile_with(
+        specs: Vec<RuleSpec>,
+        processors: &Processors,
+    ) -> Result<Self, Vec<RuleError>> {
+        let mut compiler = Compiler::new(processors);
         let mut rules = Vec::with_capacity(specs.len());
-        let mut services = Vec::with_capacity(specs.len());
         for (index, spec) in specs.into_iter().enumerate() {
             compiler.rule = index;
             if spec.name.trim().is_empty() {
@@ -73,12 +70,10 @@ impl<S> RuleSet<S> {
                 name: spec.name,
                 when: when.unwrap_or_default(),
             });
-            services.push(spec.services);
         }
         if compiler.errors.is_empty() {
             Ok(Self {
                 rules: rules.into(),
-                services,
             })
         } else {
             Err(compiler.errors)
@@ -131,12 +126,6 @@ impl<S> RuleSet<S> {
     /// Whether the set has no rules.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
-    }
-
-    /// The services of a rule; empty for an index of another set.
-    pub fn services(&self, rule: RuleIndex) -> &[S] {
-        let services = self.services.get(rule.0);
-        services.map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The name of a rule; empty for an index of another set.

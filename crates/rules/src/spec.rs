@@ -2,15 +2,16 @@
 
 use serde_json::Value;
 
-/// One smart rule of a route. `S` represents a service.
+/// One smart rule of a route.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RuleSpec<S> {
+pub struct RuleSpec {
     /// Display name, shown in traces.
     pub name: String,
     /// Conditions that must all hold.
     pub when: Vec<ConditionSpec>,
-    /// Destinations of a matching request, or the upstreams of the rule's processors.
-    pub services: Vec<S>,
+    /// Specs of the destinations of a matching request, or of the upstreams of the rule's
+    /// processors.
+    pub services: Vec<String>,
 }
 
 /// One condition or a group of them.

@@ -51,7 +51,7 @@ pub(super) fn latest_user(prompt: &Prompt) -> Option<LatestUser<'_>> {
         return None;
     }
     let text = join(message_texts(latest));
-    let has_image = latest.parts.iter().any(is_image);
+    let has_image = latest.parts.iter().any(|part| own_images(part) > 0);
     (!text.is_empty()).then_some(LatestUser { text, has_image })
 }
 
@@ -74,15 +74,18 @@ pub(super) fn last_user_texts(prompt: &Prompt) -> impl Iterator<Item = &str> {
 
 /// A message's texts, with a placeholder for each image and without tool results.
 fn message_texts(message: &Message) -> impl Iterator<Item = &str> {
-    message.parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.text.as_str()),
-        part if is_image(part) => Some(IMAGE),
-        _ => None,
+    message.parts.iter().flat_map(|part| {
+        let images = std::iter::repeat_n(IMAGE, own_images(part));
+        part.as_text().into_iter().chain(images)
     })
 }
 
-fn is_image(part: &Part) -> bool {
-    matches!(part, Part::Image(_) | Part::RemoteImage(_))
+/// Number of images outside of tool results.
+fn own_images(part: &Part) -> usize {
+    match part.as_tool_result() {
+        Some(_) => 0,
+        None => part.image_count(),
+    }
 }
 
 /// Joins texts with line feeds; a single one is borrowed.

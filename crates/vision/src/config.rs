@@ -55,11 +55,9 @@ pub struct VisionConfig {
     pub per_request: usize,
     /// Concurrent descriptions in the process.
     pub total: usize,
-    /// Maximum number of distinct images described per request; the newest ones win.
+    /// Maximum number of distinct images described per request; the newest ones win, and the others are
+    /// listed as undescribed.
     pub max_images: usize,
-    /// Maximum number of images of a request, opaque blocks included; a request with more is
-    /// rejected.
-    pub max_request_images: usize,
     /// The prompt for the describer.
     pub prompt: String,
     /// Whether the user's question is added to the prompt.
@@ -83,8 +81,7 @@ impl Default for VisionConfig {
             latest: Latest::default(),
             per_request: 4,
             total: 16,
-            max_images: 20,
-            max_request_images: 2_000,
+            max_images: 100,
             prompt: DEFAULT_PROMPT.to_owned(),
             question: false,
             cache: 64 << 20,

@@ -115,7 +115,7 @@ impl Vision {
 
     /// Whether a request contains an image.
     pub fn has_images(request: &Prompt) -> bool {
-        image_slots::any(request)
+        request.images().next().is_some()
     }
 
     /// Bytes of cached descriptions.
@@ -131,7 +131,6 @@ impl Vision {
         describers: Option<&Chain>,
         scope: &Scope,
     ) -> Result<Described> {
-        self.check_count(request.prompt())?;
         // Covers the rewritten request and the images in it.
         let mut charge = Charge::begin();
         let needed = image_slots::opaque_bytes(request.prompt()).saturating_mul(2);
@@ -150,7 +149,7 @@ impl Vision {
         let calls = scope.calls_since(earlier_calls);
         self.check_failures(&images, &calls)?;
         if !texts.is_empty() {
-            image_slots::replace(&mut request.edit().messages, texts);
+            image_slots::replace(request.edit(), texts);
         }
         let mut by: Vec<&str> = calls.iter().filter_map(|c| c.target.as_deref()).collect();
         by.dedup();
@@ -161,21 +160,6 @@ impl Vision {
             images,
             calls,
         })
-    }
-
-    /// Rejects a request with too many images. Those inside opaque blocks are found only
-    /// here, and each costs far more memory than its few bytes of JSON.
-    pub fn check_count(&self, request: &Prompt) -> Result<()> {
-        let most = self.config.max_request_images;
-        let count = image_slots::count(request);
-        if count <= most {
-            return Ok(());
-        }
-        let text = format!(
-            "the request has {count} images, and this gateway takes {most} \
-             (`max_images` in its `[server]` section)"
-        );
-        Err(Error::new(ErrorKind::Local, text).with_status(400))
     }
 
     /// Splits the time between the describers: one that hangs must not use up the time of

@@ -1,9 +1,9 @@
 //! One image, in any form a client may send it.
 
 use bytes::Bytes;
-use majordomo::llm::{File, RemoteImage};
-use majordomo::media::sniff;
+use majordomo::llm::{ImageRef, RemoteImage};
 use majordomo::{Image, Part};
+use majordomo_wire::read_opaque_image;
 
 /// The content of an image.
 #[derive(Clone, Debug)]
@@ -17,24 +17,26 @@ pub(super) enum ImageContent {
 }
 
 impl ImageContent {
-    /// The image in a part, if it is one.
-    pub(super) fn of(part: &Part) -> Option<Self> {
-        match part {
-            Part::Image(image) => Some(Self::attached(&image.media_type, image)),
+    /// Reads an image.
+    pub(super) fn of(image: ImageRef<'_>) -> Self {
+        match image {
+            ImageRef::Inline(image) => Self::attached(&image.media_type, &image.data),
             // Undecodable data is not a URL.
-            Part::RemoteImage(remote) if remote.url.starts_with("data:") => Some(Self::Unreadable),
-            Part::RemoteImage(remote) => Some(Self::Remote(remote.url.clone())),
-            Part::File(file) if is_image(file) => {
-                let image = Image::new(&file.media_type, file.data.clone());
-                Some(Self::Inline(image))
+            ImageRef::Remote(remote) if remote.url.starts_with("data:") => Self::Unreadable,
+            ImageRef::Remote(remote) => Self::Remote(remote.url.clone()),
+            ImageRef::File(file) => Self::attached(&file.media_type, &file.data),
+            ImageRef::Opaque { block, index } => {
+                let part = read_opaque_image(block, index);
+                // A block inside a block is not read any further.
+                let image = part.as_ref().and_then(|part| part.images().next());
+                image.map_or(Self::Unreadable, Self::of)
             }
-            _ => None,
         }
     }
 
     /// Drops the dialect-specific fields, which concern the client's own request.
-    fn attached(media_type: &str, image: &Image) -> Self {
-        Self::Inline(Image::new(media_type, image.data.clone()))
+    fn attached(media_type: &str, data: &Bytes) -> Self {
+        Self::Inline(Image::new(media_type, data.clone()))
     }
 
     /// What identifies the image: its bytes or its URL.
@@ -56,14 +58,5 @@ impl ImageContent {
             })),
             Self::Unreadable => None,
         }
-    }
-}
-
-/// Whether a file is an image by its media type or, if that is generic, its bytes.
-fn is_image(file: &File) -> bool {
-    let media_type = file.media_type.to_ascii_lowercase();
-    match media_type.as_str() {
-        "" | "application/octet-stream" => sniff(&file.data).is_some(),
-        other => other.starts_with("image/"),
     }
 }

@@ -17,7 +17,7 @@
 //! |---|---|
 //! | `engine`, `preview`, `text_only` | the engine and its entry points |
 //! | `plan`, `prompts` | which images are described, and with which prompt |
-//! | `image_slots`, `image_content`, `opaque`, `objects` | finds and replaces images |
+//! | `image_slots`, `image_content` | the images of a request and their content |
 //! | `describer`, `single_flight`, `fetch` | calls a describer, at most once per description |
 //! | `cache`, `scope` | known descriptions, of all requests and of one |
 //! | `marker`, `outcome`, `config` | texts, results and settings |
@@ -30,8 +30,6 @@ mod fetch;
 mod image_content;
 mod image_slots;
 mod marker;
-mod objects;
-mod opaque;
 mod outcome;
 mod plan;
 mod preview;

@@ -24,7 +24,7 @@ impl Vision {
         let plan = DescriptionPlan::of(planner, &self.cache).await;
         let (texts, images) = plan.filled(|_, job| self.expected(job));
         if !texts.is_empty() {
-            image_slots::replace(&mut request.edit().messages, texts);
+            image_slots::replace(request.edit(), texts);
         }
         (request, outcome::changes(&images, "describer not called"))
     }

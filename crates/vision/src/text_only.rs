@@ -8,7 +8,6 @@ use majordomo::spec::TargetName;
 use majordomo::{BoxFuture, Chain, Request, Result};
 
 use super::engine::Vision;
-use super::image_slots;
 use super::scope::Scope;
 
 /// The describers of each target. Those of a service take precedence over those of its
@@ -87,7 +86,7 @@ impl Shape for DescribeForTextOnly {
     fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool {
         !target.capabilities.takes_images()
             && self.describers.of(target.name).is_some()
-            && image_slots::any(request.prompt())
+            && Vision::has_images(request.prompt())
     }
 
     fn shape<'a>(

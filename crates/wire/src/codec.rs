@@ -62,6 +62,9 @@ pub trait Codec: Send + Sync {
     /// seconds).
     fn write_models(&self, models: &[ModelInfo], created: u64) -> Bytes;
 
+    /// Whether a message of this dialect can refer to an image by this URL.
+    fn takes_image_url(&self, url: &str) -> bool;
+
     /// Token counting, if the dialect supports it.
     fn count_tokens(&self) -> Option<&dyn CountTokens> {
         None

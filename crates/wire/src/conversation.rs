@@ -205,7 +205,14 @@ fn merge_native(
 pub(crate) fn assign_call_ids(parts: &mut [Part], first_call: usize) {
     let calls = parts.iter_mut().filter_map(|part| match part {
         Part::ToolCall(call) => Some(call),
-        _ => None,
+        Part::Text(_)
+        | Part::Refusal(_)
+        | Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::Reasoning(_)
+        | Part::ToolResult(_)
+        | Part::File(_)
+        | Part::Opaque(_) => None,
     });
     for (n, call) in calls.enumerate() {
         if call.id.is_empty() {

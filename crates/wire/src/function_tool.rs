@@ -32,11 +32,9 @@ pub(crate) fn read_function_tool(
             tool.native = rest.into_native(dialect);
             prompt.tools.push(tool);
         }
-        None => prompt.hosted_tools.push(Opaque {
-            origin: dialect,
-            kind: kind.unwrap_or_default().into_owned(),
-            raw: keep(raw),
-        }),
+        None => prompt
+            .hosted_tools
+            .push(Opaque::new(dialect, kind.unwrap_or_default(), keep(raw))),
     }
     Ok(())
 }

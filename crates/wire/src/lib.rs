@@ -19,7 +19,7 @@
 //!
 //! Every dialect has a folder with the same files. They share `arguments`,
 //! `base64`, `conversation`, `effort`, `failure`, `framing`, `function_tool`, `json`, `loss`,
-//! `open_calls`, `rfc3339`, `splice` and `tool_call_limits`, and use each other
+//! `opaque_images`, `open_calls`, `rfc3339`, `splice` and `tool_call_limits`, and use each other
 //! only where two dialects of one vendor overlap.
 
 mod arguments;
@@ -39,8 +39,10 @@ mod loss;
 mod messages;
 mod model_name;
 pub mod ollama;
+mod opaque_images;
 mod open_calls;
 mod protocol;
+mod read_opaque_image;
 mod responses;
 mod rfc3339;
 mod splice;
@@ -56,3 +58,4 @@ pub use json::ReadError;
 pub use loss::{Loss, LossVerb};
 pub use model_name::{model_of, with_model};
 pub use protocol::Protocol;
+pub use read_opaque_image::read_opaque_image;

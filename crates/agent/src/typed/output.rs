@@ -308,7 +308,14 @@ fn declined(response: &Response) -> Option<String> {
         .iter()
         .filter_map(|part| match part {
             Part::Refusal(text) => Some(text.text.as_str()),
-            _ => None,
+            Part::Text(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::Reasoning(_)
+            | Part::ToolCall(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_) => None,
         })
         .collect();
     match response.finish {

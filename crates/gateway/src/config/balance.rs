@@ -7,6 +7,7 @@
 use majordomo_balance::Tactic;
 
 use super::{ConditionEntry, Config, Diagnostic, RouteEntry, ServiceEntry, SmartRule};
+use crate::processors::PROXY_VISION;
 
 /// How the services of one list are balanced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +75,7 @@ impl RouteEntry {
 
 /// Whether the services of a rule are describers, which have always been tried in order.
 fn describes(rule: &SmartRule) -> bool {
-    let describing = |condition: &ConditionEntry| matches!(condition, ConditionEntry::Leaf(leaf) if leaf.position == "proxy_vision");
+    let describing = |condition: &ConditionEntry| matches!(condition, ConditionEntry::Leaf(leaf) if leaf.position == PROXY_VISION);
     rule.when.iter().any(describing)
 }
 

@@ -17,6 +17,8 @@ pub struct VisionSettings {
     pub per_request: usize,
     /// Concurrent descriptions per process.
     pub total: usize,
+    /// Maximum number of images described per request.
+    pub max_images: usize,
     /// Prompt for the describer; `None` uses the built-in one.
     pub prompt: Option<String>,
     /// Whether the describer receives the user's question.
@@ -49,8 +51,7 @@ impl VisionSettings {
             timeout: self.timeout,
             max_tokens: self.max_tokens,
             on_failure: self.on_failure,
-            max_images: usual.max_images,
-            max_request_images: usual.max_request_images,
+            max_images: self.max_images,
         }
     }
 }
@@ -62,6 +63,7 @@ impl Default for VisionSettings {
             latest: Latest::default(),
             per_request: 4,
             total: 16,
+            max_images: VisionConfig::default().max_images,
             prompt: None,
             question: false,
             cache: 64 << 20,
@@ -74,6 +76,7 @@ impl Default for VisionSettings {
 }
 
 const MAX_CONCURRENT: u64 = 1_000;
+const MAX_DESCRIBED: u64 = 100_000;
 
 pub(super) fn read_vision(mut section: Section<'_>) -> VisionSettings {
     let mut vision = VisionSettings::default();
@@ -93,6 +96,8 @@ pub(super) fn read_vision(mut section: Section<'_>) -> VisionSettings {
         .as_ref()
         .and_then(|field| field.number(1, MAX_CONCURRENT));
     vision.total = total.map_or(vision.total.max(vision.per_request), count);
+    let max_images = section.number("max_images", 1, MAX_DESCRIBED);
+    vision.max_images = max_images.map_or(vision.max_images, count);
     vision.prompt = section
         .take("prompt")
         .and_then(|f| f.non_empty())

@@ -41,7 +41,13 @@ fn tokens(part: &Part) -> u64 {
     let bytes = match part {
         Part::Text(text) => text.text.len(),
         Part::ToolCall(call) => call.name.len() + call.arguments.len(),
-        _ => 0,
+        Part::Refusal(_)
+        | Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::Reasoning(_)
+        | Part::ToolResult(_)
+        | Part::File(_)
+        | Part::Opaque(_) => 0,
     };
     bytes.div_ceil(BYTES_PER_TOKEN).max(1) as u64
 }
@@ -226,7 +232,12 @@ fn list_images(parts: &[Part], list: &mut ImageList) {
             Part::Image(image) => list.add(|| describe(image)),
             Part::RemoteImage(_) => list.add(|| "a URL, which is not fetched".to_owned()),
             Part::ToolResult(result) => list_images(&result.parts, list),
-            _ => {}
+            Part::Text(_)
+            | Part::Refusal(_)
+            | Part::Reasoning(_)
+            | Part::ToolCall(_)
+            | Part::File(_)
+            | Part::Opaque(_) => {}
         }
     }
 }

@@ -44,7 +44,6 @@ impl GatewayState {
             ))
         })?;
         self.server.max_counts.check(&request)?;
-        self.vision.check_count(request.prompt())?;
         let key = self.known_key(input)?;
         let route = self.named_route(input)?;
         let requested = front.model.clone().or(model).or(input.route.clone());

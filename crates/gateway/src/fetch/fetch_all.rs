@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use majordomo::{Image, Part, Request};
+use majordomo::llm::ImageRef;
+use majordomo::{Part, Request};
 use majordomo_limits::Budget;
 use tokio::task::JoinSet;
 
@@ -47,60 +48,33 @@ impl Fetcher {
             let (url, image) = done.map_err(|_| FetchError::Stopped)??;
             images.insert(url, image);
         }
-        for message in &mut request.edit().messages {
-            replace(&mut message.parts, &images);
+        for part in request.edit().images_mut() {
+            if let Part::RemoteImage(remote) = part
+                && let Some(image) = images.get(&remote.url)
+            {
+                *part = Part::Image(image.clone());
+            }
         }
         Ok(request)
     }
 }
 
-/// The URLs of a request's images, each once.
+/// The URLs of a request's images, each once, in order of first occurrence. Fails at the
+/// first one beyond the limit.
 fn image_urls(request: &Request) -> Result<Vec<String>, FetchError> {
-    let mut found = ImageUrls::default();
-    for message in &request.prompt().messages {
-        found.collect(&message.parts)?;
-    }
-    Ok(found.urls.into_iter().map(str::to_owned).collect())
-}
-
-/// URLs in order of first occurrence.
-#[derive(Default)]
-struct ImageUrls<'r> {
-    urls: Vec<&'r str>,
-    seen: HashSet<&'r str>,
-}
-
-impl<'r> ImageUrls<'r> {
-    /// Fails at the first URL beyond the limit.
-    fn collect(&mut self, parts: &'r [Part]) -> Result<(), FetchError> {
-        for part in parts {
-            match part {
-                Part::RemoteImage(remote) if self.seen.insert(&remote.url) => {
-                    if self.urls.len() == MAX_URLS {
-                        return Err(FetchError::TooMany { limit: MAX_URLS });
-                    }
-                    self.urls.push(&remote.url);
-                }
-                Part::ToolResult(result) => self.collect(&result.parts)?,
-                _ => {}
+    let mut urls = Vec::new();
+    let mut seen = HashSet::new();
+    for image in request.prompt().images() {
+        if let ImageRef::Remote(remote) = image
+            && seen.insert(&remote.url)
+        {
+            if urls.len() == MAX_URLS {
+                return Err(FetchError::TooMany { limit: MAX_URLS });
             }
-        }
-        Ok(())
-    }
-}
-
-fn replace(parts: &mut [Part], images: &HashMap<String, Image>) {
-    for part in parts {
-        match part {
-            Part::RemoteImage(remote) => {
-                if let Some(image) = images.get(&remote.url) {
-                    *part = Part::Image(image.clone());
-                }
-            }
-            Part::ToolResult(result) => replace(&mut result.parts, images),
-            _ => {}
+            urls.push(remote.url.clone());
         }
     }
+    Ok(urls)
 }
 
 #[cfg(test)]

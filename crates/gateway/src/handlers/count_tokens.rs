@@ -51,13 +51,12 @@ async fn count(
     let model = named.ok_or_else(|| -> Error { invalid("the request names no model") })?;
     admitted.exchange.set_model(&model);
     admitted.allow(&model)?;
-    let request = incoming.request;
-    let (chain, trace) = state
-        .plan_unprocessed(&model, &request, admitted, false)
-        .await?;
+    let plan = state.plan_count(&model, incoming.request, admitted).await?;
+    admitted.exchange.add_changes(plan.changes);
+    let (chain, request) = (plan.chain, plan.request);
     admitted
         .exchange
-        .routed(&chain, trace, Some(&request), &state.pricing);
+        .routed(&chain, plan.trace, Some(&request), &state.pricing);
     let chain = chain.gated_by(admitted.exchange.gate());
     let tokens = chain.count_tokens(request).await;
     Ok(counter.write_response(tokens))

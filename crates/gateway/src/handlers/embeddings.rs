@@ -52,7 +52,7 @@ async fn embedded(
     // The input is not decoded, so rules see an empty request.
     let empty_request = Request::default();
     let (chain, trace) = state
-        .plan_unprocessed(&model, &empty_request, admitted, true)
+        .plan_unprocessed(&model, &empty_request, admitted)
         .await?;
     admitted
         .exchange

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use majordomo::transport::Transport;
+use majordomo_rules::Processors;
 
 use crate::config::transition::{self, AtStartup, RestartNotice};
 use crate::config::{self, Config, ConfigWatch, Diagnostics, TlsFiles, WatchedFiles};
@@ -25,6 +26,8 @@ use crate::{GatewayState, Handle};
 pub(crate) struct StateLoader {
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) transport: Transport,
+    /// The processors that rules can name; they outlive every configuration.
+    pub(crate) processors: Processors,
     /// Overrides `listen` of the file.
     pub(crate) listen: Option<SocketAddr>,
     /// Overrides `operator_listen` of the file.
@@ -37,7 +40,13 @@ impl StateLoader {
         config: &Config,
         earlier: Option<&GatewayState>,
     ) -> Result<Arc<GatewayState>, Diagnostics> {
-        let state = GatewayState::new(config, &self.environment, &self.transport, earlier)?;
+        let state = GatewayState::with_processors(
+            config,
+            &self.environment,
+            &self.transport,
+            &self.processors,
+            earlier,
+        )?;
         Ok(Arc::new(state))
     }
 

@@ -19,6 +19,7 @@ use crate::trust::{AuthThrottle, authenticate_client};
 static LOADER: LazyLock<StateLoader> = LazyLock::new(|| StateLoader {
     environment: BTreeMap::new(),
     transport: Transport::new(transport::TransportConfig::default()),
+    processors: Processors::default(),
     listen: Some(SocketAddr::from(([127, 0, 0, 1], 0))),
     operator_listen: None,
 });

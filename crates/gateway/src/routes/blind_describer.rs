@@ -7,6 +7,7 @@ use majordomo::Chain;
 
 use super::Route;
 use crate::config::{ConditionEntry, Diagnostic, RouteEntry, SpecEntry};
+use crate::processors::PROXY_VISION;
 
 /// Checks the chain of a `describe` setting.
 pub(super) fn check(chain: &Chain, spec: &SpecEntry) -> Option<Diagnostic> {
@@ -38,7 +39,7 @@ fn is_blind(chain: &Chain) -> bool {
 
 fn names_proxy_vision(condition: &ConditionEntry) -> bool {
     match condition {
-        ConditionEntry::Leaf(comparison) => comparison.position == "proxy_vision",
+        ConditionEntry::Leaf(comparison) => comparison.position == PROXY_VISION,
         ConditionEntry::Any { conditions, .. } => conditions.iter().any(names_proxy_vision),
         // A rule for requests without images describes nothing.
         ConditionEntry::Not { .. } => false,

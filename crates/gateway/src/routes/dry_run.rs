@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use majordomo::{Chain, Request, Result};
 use majordomo_balance::PickSource;
-use majordomo_rules::Verdict;
-use majordomo_rules::processors::{Applied, dry_run};
+use majordomo_rules::{Applied, Verdict, dry_run};
 use serde::Serialize;
 
 use super::partition::RouteService;
-use super::proxy_vision::bind_processors;
 use super::route::{Route, RoutingContext};
 
 /// A service that would be tried.
@@ -64,11 +62,12 @@ impl Route {
         let applied = dry_run(
             &self.rules,
             verdict.matched,
-            &bind_processors(context),
             &subject,
             &mut changed,
+            |rule| self.upstreams(rule, context),
+            &context.extensions(),
         )
-        .await;
+        .await?;
         let (mut candidates, mut left_out) = (Vec::new(), Vec::new());
         let mut chains = Vec::new();
         let mut first = None;

@@ -4,13 +4,12 @@
 //! edits the request (`proxy_vision`); then the partition's pool orders its services. The
 //! result is one chain.
 //!
-//! May use `config`, `clock` and `outcome`.
+//! May use `config`, `clock` and `processors`.
 
 mod blind_describer;
 mod conditions;
 mod dry_run;
 mod partition;
-mod proxy_vision;
 mod route;
 mod snapshot;
 mod unprocessed;
@@ -18,6 +17,7 @@ mod unprocessed;
 use std::sync::Arc;
 
 use majordomo::{Chain, Registry, Result};
+use majordomo_rules::Processors;
 use majordomo_vision::Describers;
 
 pub(crate) use dry_run::DryRun;
@@ -41,12 +41,13 @@ impl Routes {
     pub(crate) fn new(
         config: &Config,
         registry: &Registry,
+        processors: &Processors,
         earlier: Option<&Self>,
     ) -> Result<Self, Diagnostics> {
         let mut diagnostics = Vec::new();
         let routes = config.routes.iter().map(|route| {
             let known = earlier.and_then(|routes| routes.find_exactly(&route.model));
-            Route::new(route, registry, known, &mut diagnostics)
+            Route::new(route, registry, processors, known, &mut diagnostics)
         });
         let mut made = Self {
             routes: routes.collect(),

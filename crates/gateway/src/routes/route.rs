@@ -2,27 +2,29 @@
 
 use std::sync::Arc;
 
-use http::HeaderMap;
+use http::{Extensions, HeaderMap};
 use majordomo::llm::Change;
 use majordomo::{Chain, Error, ErrorKind, Registry, Request, Result};
 use majordomo_balance::{Pick, PickSource, PoolConfig, SessionKey};
 use majordomo_rules::Glob;
-use majordomo_rules::processors::{Bypassed, Destination, ProcessorTrace, apply};
-use majordomo_rules::{Notes, RuleIndex, RuleSet, RuleSpec, Subject};
+use majordomo_rules::{
+    Destination, Notes, ProcessorTrace, Processors, RuleIndex, RuleSet, RuleSpec, Subject, apply,
+    dry_run,
+};
 use majordomo_vision::{Describers, Scope, Vision};
 
 use super::conditions;
 use super::partition::{Partition, RouteService, now};
-use super::proxy_vision::bind_processors;
 use crate::clock::wall_clock;
 use crate::config::{self, Diagnostic};
+use crate::processors::DescribeContext;
 
 /// A model name or pattern, with its rules and partitions.
 pub(crate) struct Route {
     pub(super) name: Arc<str>,
     pub(super) pattern: Glob,
     pub(super) base: Partition,
-    pub(super) rules: RuleSet<Arc<RouteService>>,
+    pub(super) rules: RuleSet,
     /// One per rule.
     pub(super) rule_partitions: Vec<Partition>,
     pub(crate) describers: Arc<Describers>,
@@ -39,8 +41,21 @@ pub(crate) struct RoutingContext<'a> {
     pub(crate) registry: &'a Registry,
     /// Whether a trace is recorded.
     pub(crate) traced: bool,
-    /// Whether the pick takes a turn and pins the session, or is only a preview.
+    /// Whether the request is served: the pick takes a turn and pins the session, and
+    /// processors call services. Otherwise all of it is only predicted.
     pub(crate) binding: bool,
+}
+
+impl RoutingContext<'_> {
+    /// What processors find by type.
+    pub(super) fn extensions(&self) -> Extensions {
+        let mut extensions = Extensions::new();
+        extensions.insert(DescribeContext {
+            vision: Arc::clone(self.vision),
+            scope: self.scope.clone(),
+        });
+        extensions
+    }
 }
 
 /// A routed request and the chain that serves it.
@@ -78,6 +93,7 @@ impl Route {
     pub(super) fn new(
         route: &config::RouteEntry,
         registry: &Registry,
+        processors: &Processors,
         earlier: Option<&Self>,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Self {
@@ -110,16 +126,17 @@ impl Route {
                 diagnostics,
             ));
         }
-        let specs = route
-            .smart
-            .iter()
-            .zip(&rule_partitions)
-            .map(|(rule, partition)| RuleSpec {
-                name: rule.name.clone(),
-                when: rule.when.iter().map(conditions::condition_spec).collect(),
-                services: partition.services.clone(),
-            });
-        let rules = RuleSet::compile(specs.collect()).unwrap_or_else(|errors| {
+        let specs = route.smart.iter().map(|rule| RuleSpec {
+            name: rule.name.clone(),
+            when: rule.when.iter().map(conditions::condition_spec).collect(),
+            services: rule
+                .services
+                .iter()
+                .map(|it| it.spec.text.clone())
+                .collect(),
+        });
+        let compiled = RuleSet::compile_with(specs.collect(), processors);
+        let rules = compiled.unwrap_or_else(|errors| {
             let errors = errors.iter();
             diagnostics
                 .extend(errors.map(|error| conditions::rule_diagnostic(&route.smart, error)));
@@ -135,7 +152,8 @@ impl Route {
         }
     }
 
-    /// Routes a request: rules, processors, balancing.
+    /// Routes a request: rules, processors, balancing. Without `binding`, processors call
+    /// no service.
     pub(crate) async fn route(
         &self,
         context: &RoutingContext<'_>,
@@ -160,16 +178,15 @@ impl Route {
             };
             if let Some(index) = matched {
                 rule = Some(self.rules.name(index).into());
-                let mut bypassed = Bypassed::new();
-                let applied = apply(
-                    &self.rules,
-                    matched,
-                    &bind_processors(context),
-                    &subject,
-                    &mut request,
-                    &mut bypassed,
-                )
-                .await;
+                let upstreams = |rule| self.upstreams(rule, context);
+                let extensions = context.extensions();
+                let (rules, changed) = (&self.rules, &mut request);
+                let applied = match context.binding {
+                    true => apply(rules, matched, &subject, changed, upstreams, &extensions).await,
+                    false => {
+                        dry_run(rules, matched, &subject, changed, upstreams, &extensions).await
+                    }
+                }?;
                 destination = applied.destination;
                 changes = applied.changes;
                 ran = applied.processors;
@@ -189,6 +206,16 @@ impl Route {
                 because: source.name(),
             },
         })
+    }
+
+    /// The active services of a rule, as upstreams of its processors.
+    pub(super) fn upstreams(&self, rule: RuleIndex, context: &RoutingContext<'_>) -> Vec<Chain> {
+        let partition = self.rule_partitions.get(rule.0);
+        let services = partition.into_iter().flat_map(|it| &it.services);
+        let active = services.filter(|service| service.active);
+        active
+            .filter_map(|service| service.chain(context.model, context.registry).ok())
+            .collect()
     }
 
     /// The request as seen by rules.
@@ -285,7 +312,8 @@ impl Route {
 
     /// The specs of a rule's services.
     pub(crate) fn rule_services(&self, rule: RuleIndex) -> Vec<String> {
-        let services = self.rules.services(rule).iter();
+        let partition = self.rule_partitions.get(rule.0);
+        let services = partition.into_iter().flat_map(|it| &it.services);
         services.map(|service| service.spec.clone()).collect()
     }
 

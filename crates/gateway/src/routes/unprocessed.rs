@@ -1,4 +1,4 @@
-//! Routes requests that are not conversations: embeddings and token counts.
+//! Routes requests that are not conversations: embeddings.
 //!
 //! Rules and balancing work as usual. Processors do not run, since there is nothing for
 //! them to edit.
@@ -6,9 +6,8 @@
 use std::sync::Arc;
 
 use majordomo::{Chain, Request, Result};
-use majordomo_rules::processors::destination;
+use majordomo_rules::destination;
 
-use super::proxy_vision::bind_processors;
 use super::route::{Route, RouteTrace, RoutingContext};
 
 impl Route {
@@ -27,7 +26,7 @@ impl Route {
         } else {
             (self.rules.evaluate(&subject), None)
         };
-        let destination = destination(&self.rules, matched, &bind_processors(context));
+        let destination = destination(&self.rules, matched);
         let (chain, source) = self.ordered(context, destination)?;
         let trace = RouteTrace {
             route: Arc::clone(&self.name),

@@ -4,8 +4,8 @@
 //! if the operator allows it, or the target is skipped. They are never dropped.
 
 use majordomo::chain::{Shape, Shaped, TargetView};
-use majordomo::llm::{Change, Dialect, Prompt};
-use majordomo::{BoxFuture, Error, ErrorKind, Part, Request, Result};
+use majordomo::llm::{Change, Dialect, ImageRef, Prompt};
+use majordomo::{BoxFuture, Error, ErrorKind, Request, Result};
 use majordomo_wire::Protocol;
 
 use crate::fetch::{FetchError, Fetcher};
@@ -72,18 +72,8 @@ fn needs_bytes(request: &Request, dialect: &Dialect) -> bool {
 }
 
 fn remote(prompt: &Prompt) -> usize {
-    prompt
-        .messages
-        .iter()
-        .map(|message| among(&message.parts))
-        .sum()
-}
-
-fn among(parts: &[Part]) -> usize {
-    let count = |part: &Part| match part {
-        Part::RemoteImage(_) => 1,
-        Part::ToolResult(result) => among(&result.parts),
-        _ => 0,
-    };
-    parts.iter().map(count).sum()
+    let images = prompt.images();
+    images
+        .filter(|image| matches!(image, ImageRef::Remote(_)))
+        .count()
 }

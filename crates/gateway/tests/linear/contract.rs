@@ -41,14 +41,7 @@ fn rows_of_the_contract(request: &Request) -> Vec<&'static str> {
     for Text { text: _, native: _ } in system {
         rows.push("instructions");
     }
-    for Opaque {
-        origin: _,
-        kind: _,
-        raw: _,
-    } in hosted_tools
-    {
-        rows.push("hosted tools");
-    }
+    rows.extend(hosted_tools.iter().map(|_| "hosted tools"));
     rows.extend(stop.iter().map(|_| "stop sequences"));
     for tool in tools {
         let Tool {
@@ -118,11 +111,7 @@ fn rows_of_a_part(part: &Part, rows: &mut Vec<&'static str>) {
             name: _,
             native: _,
         }) => rows.push("files"),
-        Part::Opaque(Opaque {
-            origin: _,
-            kind: _,
-            raw: _,
-        }) => rows.push("unknown parts"),
+        Part::Opaque(_) => rows.push("unknown parts"),
     }
 }
 
@@ -134,11 +123,11 @@ pub(crate) fn mistakes() -> Vec<String> {
         .system("brief")
         .stop("x")
         .tool(Tool::new("look"));
-    let opaque = Opaque {
-        origin: majordomo::llm::Dialect::new("x"),
-        kind: "x".into(),
-        raw: majordomo::Json::string("x"),
-    };
+    let opaque = Opaque::new(
+        majordomo::llm::Dialect::new("x"),
+        "x",
+        majordomo::Json::string("x"),
+    );
     request.edit().hosted_tools.push(opaque.clone());
     let parts = [
         Part::image("image/png", vec![1]),

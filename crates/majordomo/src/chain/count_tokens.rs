@@ -7,7 +7,8 @@ use majordomo_llm::{Class, Error, ModelExt, Request};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::gate::{AdmittedAttempt, AttemptEnd, AttemptKind, PendingAttempt, enter};
-use super::{Chain, ChainTarget};
+use super::shaping::{ShapeMode, shape_capable};
+use super::{Chain, ChainTarget, Shaped};
 
 impl Chain {
     /// The tokens of a request, counted by the first admitted target that can within the
@@ -31,9 +32,16 @@ impl Chain {
     }
 
     async fn count_at(&self, target: &ChainTarget, request: &Request) -> Option<u64> {
+        // As the target would get it: never an image that it does not take.
+        let request = Shaped {
+            request: request.clone(),
+            changes: Vec::new(),
+        };
+        let shaped = shape_capable(target, &self.config, request, ShapeMode::Preview).await;
+        let request = shaped.ok()?.request;
         let mut permit = target.admit().ok()?;
-        let mut attempt = self.enter_count(target, request).await?;
-        let counted = target.model().count_tokens(request.clone());
+        let mut attempt = self.enter_count(target, &request).await?;
+        let counted = target.model().count_tokens(request);
         let counted = match self.config.attempt {
             None => counted.await,
             Some(limit) => match timeout(limit, counted).await {

@@ -6,26 +6,36 @@ use super::ChainTarget;
 
 /// Refuses what the target is known not to take. The shapes ran before, so an image that
 /// is left is one that none of them could replace.
-pub(super) fn check(
+pub(super) fn check_capabilities(
     request: &Request,
     target: &ChainTarget,
     capabilities: &Capabilities,
 ) -> Result<()> {
-    let error = |kind, message: &str| {
-        Err(Error::new(kind, message).with_target(target.name().provider(), target.name().model()))
-    };
     if !capabilities.tools && !request.prompt().tools.is_empty() {
-        return error(ErrorKind::Unsupported, "it calls no tools");
+        return Err(refusal(target, ErrorKind::Unsupported, "it calls no tools"));
     }
     if !capabilities.takes_images() && request.prompt().image_count() > 0 {
-        return error(ErrorKind::Unsupported, "it takes no images");
+        return Err(refusal(
+            target,
+            ErrorKind::Unsupported,
+            "it takes no images",
+        ));
     }
-    if let Some(window) = capabilities.context_window {
+    Ok(())
+}
+
+/// Refuses what is too long for the target.
+pub(super) fn check_window(request: &Request, target: &ChainTarget) -> Result<()> {
+    if let Some(window) = target.model().capabilities().context_window {
         let tokens = target.model().estimate_tokens(request);
         if tokens > window {
             let text = format!("about {tokens} tokens do not fit its window of {window}");
-            return error(ErrorKind::ContextLength, &text);
+            return Err(refusal(target, ErrorKind::ContextLength, &text));
         }
     }
     Ok(())
+}
+
+fn refusal(target: &ChainTarget, kind: ErrorKind, message: &str) -> Error {
+    Error::new(kind, message).with_target(target.name().provider(), target.name().model())
 }

@@ -15,6 +15,18 @@ pub(super) enum ShapeMode {
 pub(super) async fn shape_for(
     target: &ChainTarget,
     config: &ChainConfig,
+    shaped: Shaped,
+    mode: ShapeMode,
+) -> Result<Shaped> {
+    let shaped = shape_capable(target, config, shaped, mode).await?;
+    fit::check_window(&shaped.request, target)?;
+    Ok(shaped)
+}
+
+/// Like [`shape_for`], for a request that may be too long.
+pub(super) async fn shape_capable(
+    target: &ChainTarget,
+    config: &ChainConfig,
     mut shaped: Shaped,
     mode: ShapeMode,
 ) -> Result<Shaped> {
@@ -39,7 +51,7 @@ pub(super) async fn shape_for(
         shaped.request = next.request;
         shaped.changes.extend(next.changes);
     }
-    fit::check(&shaped.request, target, &capabilities)?;
+    fit::check_capabilities(&shaped.request, target, &capabilities)?;
     Ok(shaped)
 }
 

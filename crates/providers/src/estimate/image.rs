@@ -1,7 +1,6 @@
 //! Token counts of images, by each provider's rule.
 
 use majordomo_image_header::measure;
-use majordomo_llm::Image;
 
 /// A provider's rule. All sizes apply after the provider's own downscaling.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,8 +37,8 @@ const DEFAULT_SIDE: u32 = 1_024;
 
 impl ImageTokenRule {
     /// The tokens of an image; reads only its header.
-    pub(crate) fn of(self, image: &Image) -> u64 {
-        match measure(&image.data) {
+    pub(crate) fn of(self, data: &[u8]) -> u64 {
+        match measure(data) {
             Ok(header) => self.of_size(header.width, header.height),
             Err(_) => self.of_unknown_size(),
         }

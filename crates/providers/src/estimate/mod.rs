@@ -87,7 +87,7 @@ fn part_tokens(part: &Part, rule: &TokenRule) -> u64 {
     match part {
         Part::Text(text) | Part::Refusal(text) => (rule.text)(&text.text),
         Part::Reasoning(reasoning) => (rule.text)(&reasoning.text),
-        Part::Image(image) => rule.image.of(image),
+        Part::Image(image) => rule.image.of(&image.data),
         Part::RemoteImage(_) => rule.image.of_unknown_size(),
         Part::ToolCall(call) => {
             PER_MESSAGE + (rule.text)(&call.name) + (rule.text)(&call.arguments)
@@ -100,12 +100,18 @@ fn part_tokens(part: &Part, rule: &TokenRule) -> u64 {
                     .map(|p| part_tokens(p, rule))
                     .sum::<u64>()
         }
+        Part::File(file) if file.is_image() => rule.image.of(&file.data),
         Part::File(file) => match std::str::from_utf8(&file.data) {
             Ok(text) => (rule.text)(text),
             Err(_) => PER_PAGE * (file.data.len() as u64).div_ceil(BYTES_PER_PAGE),
         },
         // An opaque part may contain base64, which is not billed as text.
-        Part::Opaque(opaque) => (opaque.raw.as_str().len() as u64 / 4).min(PER_PAGE),
+        Part::Opaque(block) => {
+            let images = block.images();
+            let pixels: usize = images.iter().map(ExactSizeIterator::len).sum();
+            let others = block.raw.as_str().len().saturating_sub(pixels) as u64;
+            (others / 4).min(PER_PAGE) + images.len() as u64 * rule.image.of_unknown_size()
+        }
     }
 }
 

@@ -44,6 +44,7 @@ impl HttpModel {
         let recipe = self.provider.recipe();
         let traits = self.traits.current();
         preflight::check_request(&request, &traits.capabilities, stream)?;
+        preflight::check_image_urls(&request, self.codec())?;
         let request = recipe.prepare(request, &self.id);
         let to = majordomo_wire::Outgoing::new(&self.id).stream(stream);
         let to = recipe.encoding(to, &request, &traits);

@@ -6,8 +6,9 @@
 
 use majordomo_image_header::measure;
 use majordomo_llm::{
-    Capabilities, Error, ErrorKind, Image, ImageLimits, OutputFormat, Part, Request, Result,
+    Capabilities, Error, ErrorKind, Image, ImageLimits, ImageRef, OutputFormat, Request, Result,
 };
+use majordomo_wire::Codec;
 
 pub(super) fn check_request(request: &Request, can: &Capabilities, stream: bool) -> Result<()> {
     if stream && !can.streaming {
@@ -27,16 +28,32 @@ pub(super) fn check_request(request: &Request, can: &Capabilities, stream: bool)
     }
 }
 
+/// Rejects images given by URLs that the target's dialect cannot express: they would be
+/// dropped, and the model would respond to half of the question.
+pub(super) fn check_image_urls(request: &Request, codec: &dyn Codec) -> Result<()> {
+    let own = request
+        .source()
+        .is_some_and(|source| *source.dialect() == codec.dialect());
+    let expressible = |image| match image {
+        ImageRef::Remote(remote) => codec.takes_image_url(&remote.url),
+        ImageRef::Inline(_) | ImageRef::File(_) | ImageRef::Opaque { .. } => true,
+    };
+    if own || request.prompt().images().all(expressible) {
+        return Ok(());
+    }
+    Err(unsupported("it takes no image by URL: attach its bytes"))
+}
+
 fn check_images(request: &Request, limits: &ImageLimits, count: usize) -> Result<()> {
     if let Some(max) = limits.max_count.filter(|max| count > *max) {
         let text = format!("{count} images are too many: it takes {max}");
         return Err(unsupported(&text));
     }
     let mut total = 0;
-    let mut number = 0;
-    let parts = request.prompt().messages.iter().flat_map(|m| &m.parts);
-    for image in images(parts) {
-        number += 1;
+    for (number, image) in (1..).zip(request.prompt().images()) {
+        let ImageRef::Inline(image) = image else {
+            continue;
+        };
         let bytes = limits.counted.of(image.data.len() as u64);
         total += bytes;
         if !limits.allows_type(&image.media_type) {
@@ -84,19 +101,6 @@ fn too_large(image: &Image, limits: &ImageLimits, count: usize) -> Option<String
     })
 }
 
-/// All inline images, including those in tool results.
-fn images<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<&'a Image> {
-    let mut found = Vec::new();
-    for part in parts {
-        match part {
-            Part::Image(image) => found.push(image),
-            Part::ToolResult(result) => found.extend(images(result.parts.iter())),
-            _ => {}
-        }
-    }
-    found
-}
-
 pub(super) fn takes_no_images() -> Error {
     unsupported("it takes no images")
 }
@@ -108,8 +112,11 @@ fn unsupported(text: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use majordomo_llm::{
-        ByteCount, Json, ManyImages, Message, PatchLimit, Tool, ToolCall, ToolResult,
+        ByteCount, Json, ManyImages, Message, Part, PatchLimit, RemoteImage, Tool, ToolCall,
+        ToolResult,
     };
+
+    use majordomo_wire::Protocol;
 
     use super::*;
 
@@ -196,6 +203,33 @@ mod tests {
             assert!(error.message().contains(part), "{error}");
         }
         assert!(check_request(&two, &Capabilities::default(), true).is_ok());
+    }
+
+    #[test]
+    fn an_image_by_url_is_unsupported_where_the_dialect_has_no_urls() {
+        let request = |url: &str| {
+            let remote = RemoteImage {
+                url: url.to_owned(),
+                native: None,
+            };
+            let call = ToolCall::new("call_0", "look", "{}");
+            let mut result = ToolResult::new(&call, "see");
+            result.parts.push(Part::RemoteImage(remote));
+            Request::from(vec![Message::tool_results_message([result])])
+        };
+        for (protocol, url, taken) in [
+            (Protocol::Ollama, "https://pictures.example/1", false),
+            (Protocol::Messages, "https://pictures.example/1", true),
+            (Protocol::Messages, "gs://pictures/1", false),
+            (Protocol::Chat, "https://pictures.example/1", true),
+            (Protocol::Responses, "https://pictures.example/1", true),
+            (Protocol::Gemini, "gs://pictures/1", true),
+        ] {
+            let checked = check_image_urls(&request(url), protocol.codec());
+            let kind = checked.err().map(|error| error.kind());
+            let expected = (!taken).then_some(ErrorKind::Unsupported);
+            assert_eq!(kind, expected, "{protocol:?} {url}");
+        }
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! One file per position. To add an operation, add an entry to its position's `ops`;
 //! to add a position, add a file and an entry in [`ALL`]. Positions use the crate's
 //! matchers and [`Subject`](crate::Subject), never each other; code for several
-//! positions is in `check` and `shared`.
+//! positions is in `check` and `shared`. Operations with a processor are registered from
+//! outside; `processed` makes conditions of them.
 
 mod agent;
 mod check;
@@ -13,7 +14,7 @@ mod images;
 mod key;
 mod latest_user;
 mod model;
-mod proxy_vision;
+pub(crate) mod processed;
 mod service_capacity;
 mod service_ttft;
 mod shared;
@@ -56,7 +57,6 @@ pub(super) static ALL: &[Position] = &[
     tools::TOOL_USE,
     token::TOKEN,
     images::IMAGES,
-    proxy_vision::PROXY_VISION,
     agent::CLAUDE_CODE,
     header::HEADER,
     key::KEY,

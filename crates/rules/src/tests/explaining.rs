@@ -143,7 +143,6 @@ fn values_found_are_readable() {
         (leaf("tool", "equals", "x"), "read, write"),
         (leaf("tool_use", "equals", "x"), "none"),
         (leaf("images", "ge", 1), "0"),
-        (leaf("proxy_vision", "enabled", true), "0 images"),
         (leaf("agent.claude_code", "equals", "main"), "none"),
         (leaf("header", "present", "x-team"), "none"),
         (leaf("key", "equals", "x"), "laptop"),

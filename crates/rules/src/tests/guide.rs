@@ -4,9 +4,34 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::{ConditionSpec, compile, operations};
+use majordomo::BoxFuture;
+use majordomo::llm::Change;
+
+use crate::{
+    ConditionSpec, Processor, ProcessorError, ProcessorTask, Processors, compile_with, operations,
+};
 
 const GUIDE: &str = include_str!("../../../../docs/guide/rules.md");
+
+/// The gateway's operation, by name only.
+struct ProxyVision;
+
+impl Processor for ProxyVision {
+    fn position(&self) -> &'static str {
+        "proxy_vision"
+    }
+
+    fn op(&self) -> &'static str {
+        "enabled"
+    }
+
+    fn process<'a>(
+        &'a self,
+        _: ProcessorTask<'a, '_>,
+    ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+}
 
 /// Parses a condition as written in the configuration.
 fn condition(written: &Value) -> ConditionSpec {
@@ -62,9 +87,11 @@ fn in_blocks() -> Vec<Value> {
 #[test]
 fn every_example_compiles() {
     let (tables, blocks) = (in_tables(), in_blocks());
+    let mut processors = Processors::default();
+    processors.register(ProxyVision);
     assert!(blocks.len() >= 5, "the blocks contain rules");
     for written in tables.iter().chain(&blocks) {
-        let errors = compile(&condition(written)).err();
+        let errors = compile_with(&condition(written), &processors).err();
         assert_eq!(errors, None, "{written}");
     }
 }

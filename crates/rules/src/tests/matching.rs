@@ -64,7 +64,7 @@ fn the_latest_content_type_is_image_only_if_the_last_user_message_has_one() {
         let subject = Subject::new(&request, "m");
         let is_image = holds("latest_user", "type", json!("image"), &subject);
         assert_eq!(is_image, expected);
-        assert!(holds("proxy_vision", "enabled", json!(true), &subject));
+        assert!(holds("images", "ge", json!(1), &subject));
     }
 }
 
@@ -125,7 +125,7 @@ fn tokens_cover_the_whole_request_and_images_at_their_token_cost() {
 }
 
 /// One rule per kind of Claude Code request.
-fn by_kind() -> RuleSet<String> {
+fn by_kind() -> RuleSet {
     let kinds = ["main", "subagent", "compact"];
     rules(kinds.map(|kind| rule(kind, [leaf("agent.claude_code", "equals", kind)])))
 }

@@ -33,7 +33,7 @@ pub(super) fn read(protocol: Protocol, body: &Value) -> Request {
 }
 
 /// A rule with one service, named like the rule.
-pub(super) fn rule(name: &str, when: impl IntoIterator<Item = ConditionSpec>) -> RuleSpec<String> {
+pub(super) fn rule(name: &str, when: impl IntoIterator<Item = ConditionSpec>) -> RuleSpec {
     RuleSpec {
         name: name.to_owned(),
         when: when.into_iter().collect(),
@@ -42,11 +42,11 @@ pub(super) fn rule(name: &str, when: impl IntoIterator<Item = ConditionSpec>) ->
 }
 
 /// Compiles valid rules.
-pub(super) fn rules(specs: impl IntoIterator<Item = RuleSpec<String>>) -> RuleSet<String> {
+pub(super) fn rules(specs: impl IntoIterator<Item = RuleSpec>) -> RuleSet {
     RuleSet::compile(specs.into_iter().collect()).expect("valid rules")
 }
 
 /// The name of the rule that a request matches.
-pub(super) fn matched<'r>(rules: &'r RuleSet<String>, subject: &Subject<'_>) -> Option<&'r str> {
+pub(super) fn matched<'r>(rules: &'r RuleSet, subject: &Subject<'_>) -> Option<&'r str> {
     rules.evaluate(subject).map(|index| rules.name(index))
 }

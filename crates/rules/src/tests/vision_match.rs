@@ -4,12 +4,12 @@ use majordomo::{Message, Part, Request};
 use majordomo_wire::Protocol;
 use serde_json::{Value, json};
 
-use super::{holds, read};
+use super::read;
 use crate::{RuleIndex, Subject};
 
 fn sees(request: &Request) -> bool {
     let subject = Subject::new(request, "m");
-    holds("proxy_vision", "enabled", json!(true), &subject)
+    subject.images() > 0
 }
 
 fn image() -> Part {
@@ -32,7 +32,7 @@ fn an_image_in_the_last_user_message_matches() {
     let see = json!({"type": "text", "text": "see"});
     let request = anthropic(json!([{"role": "user", "content": [see, anthropic_image()]}]));
     assert!(sees(&request));
-    let vision = crate::ConditionSpec::bare("proxy_vision", "enabled");
+    let vision = crate::ConditionSpec::leaf("images", "ge", 1);
     let rules = super::rules([super::rule("eyes", [vision])]);
     let verdict = rules.evaluate(&Subject::new(&request, "m"));
     assert_eq!(verdict, Some(RuleIndex(0)));

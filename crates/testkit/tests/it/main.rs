@@ -4,4 +4,5 @@ mod cited_tests;
 mod environment_variables;
 mod features;
 mod layout;
+mod part_matches;
 mod public_surface;

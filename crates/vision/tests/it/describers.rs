@@ -316,8 +316,26 @@ async fn on_failure_fail_returns_an_error_with_the_reason() {
 }
 
 #[tokio::test]
-async fn of_many_images_the_newest_are_described_and_each_call_is_listed() {
+async fn each_image_in_the_last_message_is_described() {
     let fixture = VisionFixture::new();
+    let numbers: Vec<u8> = (1..=23).collect();
+    let described = fixture.describe(question(&numbers)).await;
+    assert_eq!(changes(&described), ["image:23 described"]);
+    let texts = texts(&described.request);
+    assert!(
+        texts[1..]
+            .iter()
+            .cloned()
+            .eq(numbers.iter().map(|n| seen(*n)))
+    );
+}
+
+#[tokio::test]
+async fn of_many_images_the_newest_are_described_and_each_call_is_listed() {
+    let fixture = VisionFixture::with(VisionConfig {
+        max_images: 20,
+        ..VisionConfig::default()
+    });
     let numbers: Vec<u8> = (1..=25).collect();
     let described = fixture.describe(question(&numbers)).await;
     assert_eq!(

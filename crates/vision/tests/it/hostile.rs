@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use majordomo::llm::RequestCounts;
 use majordomo::{Message, Part, Request, Role};
 use majordomo_limits::{Bounds, Budget, FairSemaphore, Flow};
 use majordomo_vision::{MAX_DESCRIPTION_BYTES, OMITTED, UNAVAILABLE, Vision, VisionConfig};
@@ -214,8 +215,8 @@ async fn an_image_in_a_nested_tool_result_is_replaced() {
     assert!(texts(&described.request).contains(&"[image: picture 3]".to_owned()));
 }
 
-#[tokio::test]
-async fn images_inside_opaque_blocks_count_towards_the_limit() {
+#[test]
+fn images_inside_opaque_blocks_count_towards_the_limit() {
     let bare = r#"{"type":"image"}"#;
     let list = vec![bare; 2_001].join(",");
     let document =
@@ -226,11 +227,7 @@ async fn images_inside_opaque_blocks_count_towards_the_limit() {
             .codec()
             .read_request(message(&block).into())
             .unwrap();
-        let fixture = VisionFixture::new();
-        let error = fixture.try_describe(incoming.request).await.unwrap_err();
-        assert_eq!(error.status(), Some(400));
-        assert!(error.message().contains("2001 images"), "{error}");
-        assert_eq!(fixture.describer.calls(), 0);
+        assert_eq!(RequestCounts::of(&incoming.request).images, 2_001);
     }
 }
 

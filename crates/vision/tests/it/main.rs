@@ -3,6 +3,7 @@
 mod caching;
 mod describers;
 mod dialects;
+mod every_image;
 mod hostile;
 mod over_http;
 mod properties;

@@ -287,8 +287,9 @@ async fn an_image_that_a_client_sends_as_a_file_is_described() {
             name: Some("shot.gif".into()),
             native: None,
         });
+        let request = through(Protocol::Chat, &Request::user("look").part(file));
         let fixture = VisionFixture::new();
-        let described = fixture.describe(Request::user("look").part(file)).await;
+        let described = fixture.describe(request).await;
         assert_eq!(
             texts(&described.request),
             ["look".to_owned(), seen(5)],

@@ -268,12 +268,6 @@ impl VisionFixture {
         self.describe_for("laptop", request).await
     }
 
-    pub(crate) async fn try_describe(&self, request: Request) -> Result<Described> {
-        let scope = Scope::of_key("laptop");
-        let describers = Some(&self.describers);
-        self.vision.describe(request, describers, &scope).await
-    }
-
     pub(crate) async fn describe_for(&self, key: &str, request: Request) -> Described {
         let scope = Scope::of_key(key);
         let describers = Some(&self.describers);

@@ -12,6 +12,7 @@
 pub(crate) mod error;
 mod finish;
 pub(crate) mod models;
+mod opaque;
 mod read_message;
 mod read_request;
 mod response;
@@ -56,6 +57,10 @@ pub(crate) struct Chat;
 impl Codec for Chat {
     fn dialect(&self) -> Dialect {
         CHAT
+    }
+
+    fn takes_image_url(&self, _url: &str) -> bool {
+        true
     }
 
     fn read_request(&self, body: Bytes) -> Result<Incoming, ReadError> {

@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 
 use majordomo_llm::{
-    File, Image, Json, Message, Opaque, Part, Reasoning, RemoteImage, Role, Text, ToolResult,
+    File, Image, Json, Message, Part, Reasoning, RemoteImage, Role, Text, ToolResult,
 };
 
 use super::CHAT;
+use super::opaque::OPAQUE;
 use super::tool_calls::{self, read_tool_calls};
 use crate::base64::decode_data_url;
 use crate::json::{self, Cursor, JsonKind, ReadResult, Rest, keep};
+use crate::opaque_images::file_media_type;
 
 /// Reads one element of `messages`.
 pub(super) fn read_message(cursor: &mut Cursor<'_>) -> ReadResult<Message> {
@@ -247,13 +249,7 @@ impl<'a> ChatPartFields<'a> {
             "file" => self.file_part(),
             _ => None,
         };
-        part.unwrap_or_else(|| {
-            Part::Opaque(Opaque {
-                origin: CHAT,
-                kind: kind.into_owned(),
-                raw: keep(raw),
-            })
-        })
+        part.unwrap_or_else(|| OPAQUE.part(kind, raw))
     }
 
     fn text_part(&mut self, kind: &str) -> Option<Part> {
@@ -296,7 +292,7 @@ impl<'a> ChatPartFields<'a> {
         let (media_type, data) = decode_data_url(&data_url)?;
         self.rest.push("field", Json::string("file"));
         Some(Part::File(File {
-            media_type: media_type.to_owned(),
+            media_type: file_media_type(media_type, &data),
             data,
             name: self.filename.take(),
             native: self.take_native(),

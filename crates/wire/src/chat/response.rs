@@ -160,7 +160,13 @@ fn client_parts(parts: &[Part], losses: &mut Losses) -> Vec<Part> {
                 adapted.push(Part::Reasoning(reasoning));
             }
             Part::ToolResult(_) => losses.part(part, "a response cannot hold tool results"),
-            other => adapted.push(other.clone()),
+            other @ (Part::Text(_)
+            | Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::ToolCall(_)
+            | Part::File(_)
+            | Part::Opaque(_)) => adapted.push(other.clone()),
         }
     }
     adapted

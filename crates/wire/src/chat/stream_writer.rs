@@ -121,7 +121,11 @@ impl ChatStreamWriter {
                 self.write_arguments(index, &call.arguments, out);
                 return;
             }
-            other => self
+            other @ (Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_)) => self
                 .losses
                 .part(other, "Chat Completions responses hold text only"),
         }

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use majordomo_llm::{Json, Opaque, Part, ToolCall};
+use majordomo_llm::{Json, Part, ToolCall};
 
 use super::CHAT;
+use super::opaque::OPAQUE;
 use crate::arguments::{arguments_or_none, read_arguments};
-use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest};
 
 /// Reads `tool_calls`; elements that are not function calls stay opaque.
 pub(super) fn read_tool_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> ReadResult<()> {
@@ -35,11 +36,7 @@ pub(super) fn read_tool_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) ->
             call.native = rest.into_native(CHAT);
             Part::ToolCall(call)
         } else {
-            Part::Opaque(Opaque {
-                origin: CHAT,
-                kind: format!("tool_calls.{}", kind.unwrap_or_default()),
-                raw: keep(raw),
-            })
+            OPAQUE.part(format!("tool_calls.{}", kind.unwrap_or_default()), raw)
         });
         Ok(())
     })

@@ -156,7 +156,13 @@ impl<'w, 'a, 'l> ChatMessageWriter<'w, 'a, 'l> {
                     images += 1;
                     self.images.push((id.clone(), part.clone()));
                 }
-                other => self.losses.part(other, "tool messages hold text only"),
+                other @ (Part::Text(_)
+                | Part::Refusal(_)
+                | Part::Reasoning(_)
+                | Part::ToolCall(_)
+                | Part::ToolResult(_)
+                | Part::File(_)
+                | Part::Opaque(_)) => self.losses.part(other, "tool messages hold text only"),
             }
         }
         let mut texts: Vec<Part> = texts.into_iter().cloned().collect();
@@ -216,7 +222,13 @@ fn is_foreign(part: &Part) -> bool {
             native.is_none_or(|native| *native.dialect() != CHAT)
         }
         Part::Opaque(block) => block.origin != CHAT,
-        _ => false,
+        Part::Text(_)
+        | Part::Refusal(_)
+        | Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::File(_) => false,
     }
 }
 
@@ -249,7 +261,11 @@ pub(super) fn write_assistant_fields(
             {
                 calls.push(*part);
             }
-            other => losses.part(other, "assistant messages hold text only"),
+            other @ (Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_)) => losses.part(other, "assistant messages hold text only"),
         }
     }
     reasoning_fields.write(object);
@@ -341,7 +357,14 @@ fn write_assistant_content(
 ) {
     let mut plain = |part: &&Part| match part {
         Part::Text(text) => losses.own(text.native.as_deref(), &CHAT).is_none(),
-        _ => false,
+        Part::Refusal(_)
+        | Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::Reasoning(_)
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::File(_)
+        | Part::Opaque(_) => false,
     };
     if content.is_empty() {
         return object.raw("content", empty);
@@ -361,7 +384,13 @@ fn write_tool_call(part: &Part, array: &mut Array<'_>, ids: &mut CallIds, losses
     let call = match part {
         Part::ToolCall(call) => call,
         Part::Opaque(block) => return array.raw(block.raw.as_str()),
-        _ => return,
+        Part::Text(_)
+        | Part::Refusal(_)
+        | Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::Reasoning(_)
+        | Part::ToolResult(_)
+        | Part::File(_) => return,
     };
     let native = losses.own(call.native.as_deref(), &CHAT);
     let id = ids.call(&call.id);

@@ -120,6 +120,10 @@ pub(super) fn write_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses
             });
         }
         Part::Opaque(block) if block.origin == CHAT => array.raw(block.raw.as_str()),
-        other => losses.part(other, "Chat Completions has no such content part"),
+        other @ (Part::Reasoning(_)
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::File(_)
+        | Part::Opaque(_)) => losses.part(other, "Chat Completions has no such content part"),
     }
 }

@@ -16,6 +16,7 @@ mod finish;
 mod generation;
 mod keys;
 mod models;
+mod opaque;
 mod partial_args;
 mod read_config;
 mod read_message;
@@ -55,6 +56,10 @@ pub(crate) struct Gemini;
 impl Codec for Gemini {
     fn dialect(&self) -> Dialect {
         GEMINI
+    }
+
+    fn takes_image_url(&self, _url: &str) -> bool {
+        true
     }
 
     fn read_request(&self, body: Bytes) -> Result<Incoming, ReadError> {

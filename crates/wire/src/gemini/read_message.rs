@@ -80,7 +80,13 @@ impl GeminiConversation {
                     self.pending.push(&call.id, &call.name);
                 }
                 Part::ToolResult(result) => self.match_result(result),
-                _ => {}
+                Part::Text(_)
+                | Part::Refusal(_)
+                | Part::Image(_)
+                | Part::RemoteImage(_)
+                | Part::Reasoning(_)
+                | Part::File(_)
+                | Part::Opaque(_) => {}
             }
         }
     }

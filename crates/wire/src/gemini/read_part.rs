@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
-use majordomo_llm::{
-    File, Image, Json, Opaque, Part, Reasoning, RemoteImage, Text, ToolCall, ToolResult,
-};
+use majordomo_llm::{File, Image, Json, Part, Reasoning, RemoteImage, Text, ToolCall, ToolResult};
 
+use super::opaque::OPAQUE;
 use super::partial_args::PartialArg;
 use super::{GEMINI, keys, tool_results};
 use crate::arguments::{arguments_or_none, read_arguments};
 use crate::base64;
 use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
+use crate::opaque_images::{file_media_type, is_image_type, media_type_of_extension};
 
 /// Placeholder `thoughtSignature` for a call that Gemini did not produce. It is
 /// dropped when read, and the writer adds it again.
@@ -191,9 +191,9 @@ impl<'a> GeminiPartFields<'a> {
     pub(super) fn into_part(mut self, raw: &str) -> Option<Part> {
         let content = match self.content.take() {
             Some(content) if !self.ambiguous => content,
-            Some(_) => return Some(opaque("part", raw)),
+            Some(_) => return Some(OPAQUE.part("part", raw)),
             None => match &self.unknown {
-                Some(kind) => return Some(opaque(kind, raw)),
+                Some(kind) => return Some(OPAQUE.part(kind.as_str(), raw)),
                 None => PartContent::Text(Cow::Borrowed("")),
             },
         };
@@ -234,10 +234,10 @@ impl<'a> GeminiPartFields<'a> {
 
     fn inline_part(mut self, blob: InlineData<'_>, raw: &str) -> Part {
         let Some(data) = base64::decode_either(&blob.data) else {
-            return opaque("inlineData", raw);
+            return OPAQUE.part("inlineData", raw);
         };
-        let media_type = blob.media_type.into_owned();
-        if media_type.starts_with("image/") {
+        let media_type = file_media_type(&blob.media_type, &data);
+        if is_image_type(&media_type) {
             if let Some(name) = blob.name {
                 self.rest
                     .push("inlineData.displayName", Json::string(&name));
@@ -260,11 +260,11 @@ impl<'a> GeminiPartFields<'a> {
     /// Converts a publicly fetchable image; any other `fileData` stays opaque.
     fn file_part(mut self, link: FileData<'_>, raw: &str) -> Part {
         let is_image = match &link.media_type {
-            Some(media_type) => media_type.starts_with("image/"),
+            Some(media_type) => is_image_type(media_type),
             None => media_type_of_extension(&link.url).is_some(),
         };
         if !is_image || !is_public(&link.url) {
-            return opaque("fileData", raw);
+            return OPAQUE.part("fileData", raw);
         }
         let media_type = link
             .media_type
@@ -288,34 +288,12 @@ impl<'a> GeminiPartFields<'a> {
     }
 }
 
-fn opaque(kind: &str, raw: &str) -> Part {
-    Part::Opaque(Opaque {
-        origin: GEMINI,
-        kind: kind.to_owned(),
-        raw: keep(raw),
-    })
-}
-
 /// Google's file store requires the owner's API key.
 fn is_public(url: &str) -> bool {
     let rest = url
         .strip_prefix("https://")
         .or_else(|| url.strip_prefix("http://"));
     rest.is_some_and(|rest| !rest.starts_with("generativelanguage.googleapis.com/"))
-}
-
-fn media_type_of_extension(url: &str) -> Option<&'static str> {
-    let path = url.split(['?', '#']).next().unwrap_or(url);
-    let (_, extension) = path.rsplit_once('.')?;
-    Some(match extension.to_ascii_lowercase().as_str() {
-        "png" => "image/png",
-        "jpg" | "jpeg" => "image/jpeg",
-        "webp" => "image/webp",
-        "gif" => "image/gif",
-        "heic" => "image/heic",
-        "heif" => "image/heif",
-        _ => return None,
-    })
 }
 
 /// Returns the media type to declare for an image URL, which Vertex AI requires.

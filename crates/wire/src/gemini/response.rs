@@ -115,7 +115,14 @@ fn write_candidate(
                         let id = ids.call(&call.id);
                         array.object(|o| write_function_call(call, Some(&id), None, o, losses));
                     }
-                    part => write_response_part(part, array, losses),
+                    part @ (Part::Text(_)
+                    | Part::Refusal(_)
+                    | Part::Image(_)
+                    | Part::RemoteImage(_)
+                    | Part::Reasoning(_)
+                    | Part::ToolResult(_)
+                    | Part::File(_)
+                    | Part::Opaque(_)) => write_response_part(part, array, losses),
                 }
             }
         });
@@ -150,6 +157,12 @@ pub(super) fn write_response_part(part: &Part, array: &mut Array<'_>, losses: &m
             array.object(|o| write_thought(&reasoning.text, native, o));
         }
         Part::ToolResult(_) => losses.part(part, "a response cannot hold tool results"),
-        part => write_part(part, array, losses),
+        part @ (Part::Text(_)
+        | Part::Refusal(_)
+        | Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::ToolCall(_)
+        | Part::File(_)
+        | Part::Opaque(_)) => write_part(part, array, losses),
     }
 }

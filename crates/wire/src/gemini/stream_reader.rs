@@ -152,7 +152,15 @@ impl GeminiStreamState {
                 events.push(Event::Text(text.text));
             }
             // A signed part is never merged.
-            part => {
+            part @ (Part::Text(_)
+            | Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::Reasoning(_)
+            | Part::ToolCall(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_)) => {
                 self.end_call(events);
                 self.end_thought(events);
                 events.push(Event::Part(part));

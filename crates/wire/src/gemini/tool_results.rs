@@ -107,7 +107,11 @@ pub(super) fn write_function_response<'r>(
             }
             Part::File(_) => media.push(part),
             Part::Opaque(block) if block.origin == GEMINI => media.push(part),
-            other => losses.part(other, "tool results hold text and media only"),
+            other @ (Part::Refusal(_)
+            | Part::Reasoning(_)
+            | Part::ToolCall(_)
+            | Part::ToolResult(_)
+            | Part::Opaque(_)) => losses.part(other, "tool results hold text and media only"),
         }
     }
     object.nested(native, "functionResponse");
@@ -117,7 +121,13 @@ pub(super) fn write_function_response<'r>(
                 match part {
                     Part::Opaque(block) => a.raw(block.raw.as_str()),
                     Part::RemoteImage(link) => a.object(|o| write_file_data(link, o, losses)),
-                    part => a.object(|o| write_inline_data(part, o, losses)),
+                    part @ (Part::Text(_)
+                    | Part::Refusal(_)
+                    | Part::Image(_)
+                    | Part::Reasoning(_)
+                    | Part::ToolCall(_)
+                    | Part::ToolResult(_)
+                    | Part::File(_)) => a.object(|o| write_inline_data(part, o, losses)),
                 }
             }
         });

@@ -37,11 +37,7 @@ pub(super) fn read_tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> ReadRes
                 keep(&String::from_utf8_lossy(&entry))
             }
         };
-        prompt.hosted_tools.push(Opaque {
-            origin: GEMINI,
-            kind,
-            raw: entry,
-        });
+        prompt.hosted_tools.push(Opaque::new(GEMINI, kind, entry));
     }
     Ok(())
 }

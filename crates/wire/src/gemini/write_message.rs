@@ -140,7 +140,13 @@ impl GeminiPartWriter<'_, '_> {
         match part {
             Part::ToolCall(call) => self.write_call(call, first_call, array),
             Part::ToolResult(result) => self.write_result(result, array),
-            other => write_part(other, array, self.losses),
+            other @ (Part::Text(_)
+            | Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::Reasoning(_)
+            | Part::File(_)
+            | Part::Opaque(_)) => write_part(other, array, self.losses),
         }
     }
 

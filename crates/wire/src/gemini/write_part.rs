@@ -57,7 +57,9 @@ pub(super) fn write_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses
         }
         Part::File(_) => array.object(|o| write_inline_data(part, o, losses)),
         Part::Opaque(block) if block.origin == GEMINI => array.raw(block.raw.as_str()),
-        other => losses.part(other, "Gemini has no such part"),
+        other @ (Part::ToolCall(_) | Part::ToolResult(_) | Part::Opaque(_)) => {
+            losses.part(other, "Gemini has no such part")
+        }
     }
 }
 
@@ -73,7 +75,13 @@ pub(super) fn write_inline_data(part: &Part, object: &mut Object<'_>, losses: &m
     let (media_type, data, name) = match part {
         Part::Image(image) => (&image.media_type, &image.data, None),
         Part::File(file) => (&file.media_type, &file.data, file.name.as_deref()),
-        _ => return,
+        Part::Text(_)
+        | Part::Refusal(_)
+        | Part::RemoteImage(_)
+        | Part::Reasoning(_)
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::Opaque(_) => return,
     };
     let native = losses.own(part.native(), &GEMINI);
     object.object("inlineData", |o| {

@@ -17,6 +17,7 @@
 mod cursor;
 mod error;
 mod number;
+pub(crate) mod objects;
 mod path;
 mod skip;
 mod string;

@@ -19,6 +19,7 @@ mod count_tokens;
 mod error;
 mod finish;
 mod models;
+mod opaque;
 mod read_message;
 mod read_part;
 mod read_request;
@@ -56,6 +57,10 @@ pub(crate) struct Messages;
 impl Codec for Messages {
     fn dialect(&self) -> Dialect {
         MESSAGES
+    }
+
+    fn takes_image_url(&self, url: &str) -> bool {
+        url.starts_with("http")
     }
 
     fn read_request(&self, body: Bytes) -> Result<Incoming, ReadError> {

@@ -4,14 +4,17 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use majordomo_llm::{
-    File, Image, Json, Native, Opaque, Part, Reasoning, RemoteImage, Text, ToolCall, ToolResult,
+    File, Image, Json, Native, Part, Reasoning, RemoteImage, Text, ToolCall, ToolResult,
 };
 
+use super::opaque::OPAQUE;
 use super::{MESSAGES, call_id};
 use crate::arguments::{arguments_or_none, read_arguments};
 use crate::base64;
 use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
+use crate::opaque_images::file_media_type;
 
 /// Reads a string, a list of blocks, or `null`.
 pub(super) fn read_content(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> ReadResult<()> {
@@ -44,13 +47,7 @@ pub(super) fn read_part(cursor: &mut Cursor<'_>) -> ReadResult<Part> {
         cursor.with_raw(|cursor| cursor.object(|key, cursor| block.read_field(key, cursor)))?;
     let kind = block.kind.take().unwrap_or_default();
     let understood = block.into_part(&kind)?;
-    Ok(understood.unwrap_or_else(|| {
-        Part::Opaque(Opaque {
-            origin: MESSAGES,
-            kind: kind.into_owned(),
-            raw: keep(raw),
-        })
-    }))
+    Ok(understood.unwrap_or_else(|| OPAQUE.part(kind, raw)))
 }
 
 /// The fields of a block, in any order.
@@ -218,14 +215,14 @@ impl<'a> MessagesPartFields<'a> {
     fn document(mut self) -> Option<Part> {
         let source = self.source.take()?;
         let media_type = source.media_type.unwrap_or_default().into_owned();
-        let data = match (source.kind.as_deref()?, &*media_type) {
+        let data: Bytes = match (source.kind.as_deref()?, &*media_type) {
             ("text", PLAIN_TEXT) => source.data?.into_owned().into(),
             ("base64", other) if other != PLAIN_TEXT => base64::decode(source.data.as_deref()?)?,
             _ => return None,
         };
         self.rest.push("field", Json::string("document"));
         Some(Part::File(File {
-            media_type,
+            media_type: file_media_type(&media_type, &data),
             data,
             name: self.name.take().map(Cow::into_owned),
             native: self.native(),

@@ -88,7 +88,14 @@ fn read_system(cursor: &mut Cursor<'_>) -> ReadResult<Vec<Text>> {
     let mut texts = Vec::new();
     let mut take = |part: Part, raw: &str| match part {
         Part::Text(text) => texts.push(text),
-        _ => texts.push(Text {
+        Part::Refusal(_)
+        | Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::Reasoning(_)
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::File(_)
+        | Part::Opaque(_) => texts.push(Text {
             text: String::new(),
             native: Native::new(MESSAGES).with("block", keep(raw)).into_option(),
         }),
@@ -130,11 +137,11 @@ fn read_tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> ReadResult<()> {
         })
     })?;
     match kind {
-        Some(kind) if kind != "custom" => prompt.hosted_tools.push(Opaque {
-            origin: MESSAGES,
-            kind: kind.into_owned(),
-            raw: keep(raw),
-        }),
+        Some(kind) if kind != "custom" => {
+            prompt
+                .hosted_tools
+                .push(Opaque::new(MESSAGES, kind, keep(raw)))
+        }
         // A missing type means `custom`.
         _ => {
             tool.native = rest.into_native(MESSAGES);

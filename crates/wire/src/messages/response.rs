@@ -105,7 +105,14 @@ pub(super) fn write_response(response: &Response, reply: &Reply) -> Written {
                         let id = ids.call(&call_id::encode(&call.id));
                         array.object(|o| write_tool_use(call, &id, o, &mut losses));
                     }
-                    part => write_part(part, array, &mut losses),
+                    part @ (Part::Text(_)
+                    | Part::Refusal(_)
+                    | Part::Image(_)
+                    | Part::RemoteImage(_)
+                    | Part::Reasoning(_)
+                    | Part::ToolResult(_)
+                    | Part::File(_)
+                    | Part::Opaque(_)) => write_part(part, array, &mut losses),
                 }
             }
         });

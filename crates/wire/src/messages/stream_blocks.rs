@@ -1,9 +1,10 @@
 //! Assembles the content blocks of a stream from deltas.
 
 use bytes::BytesMut;
-use majordomo_llm::{Event, Json, Native, Opaque, Part, ToolCall};
+use majordomo_llm::{Event, Json, Native, Part, ToolCall};
 
 use super::MESSAGES;
+use super::opaque::OPAQUE;
 use super::stream_event::MessagesDelta;
 use super::write_part::is_redacted;
 use crate::json::{keep, write_string};
@@ -83,7 +84,13 @@ impl MessagesOpenBlocks {
                 }
             }
             Part::ToolCall(call) => self.start_call(call, events),
-            part => MessagesOpenBlock::Whole {
+            part @ (Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::Reasoning(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_)) => MessagesOpenBlock::Whole {
                 part,
                 raw: raw.to_owned(),
                 json: String::new(),
@@ -113,7 +120,14 @@ impl MessagesOpenBlocks {
         self.begun = true;
         match part {
             Part::ToolCall(call) => self.start_call(call, events).end(events),
-            part => events.push(Event::Part(part)),
+            part @ (Part::Text(_)
+            | Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::Reasoning(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_)) => events.push(Event::Part(part)),
         }
     }
 
@@ -264,7 +278,7 @@ fn complete(part: Part, raw: &str, json: &str, texts: &[(String, String)]) -> Pa
     };
     splice::object(raw, &mut out, &mut filled);
     match Json::parse(String::from_utf8_lossy(&out)) {
-        Ok(raw) => Part::Opaque(Opaque { raw, ..block }),
+        Ok(raw) => OPAQUE.part_of(block.kind, raw),
         Err(_) => Part::Opaque(block),
     }
 }

@@ -130,12 +130,22 @@ impl MessagesStreamWriter {
                 self.start_call(index, &call.id, &call.name, call.native.as_deref());
                 return self.complete_call(index, &call.arguments);
             }
-            _ => return,
+            Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::ToolResult(_)
+            | Part::File(_) => return,
         };
         let text = match part {
             Part::Text(text) => &text.text,
             Part::Reasoning(reasoning) => &reasoning.text,
-            _ => "",
+            Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::ToolCall(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_) => "",
         };
         let mut block = QueuedBlock::new(kind, text);
         block.native = part.native().cloned().map(Box::new);

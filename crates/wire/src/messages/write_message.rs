@@ -266,7 +266,14 @@ fn plain_text<'p>(blocks: &'p [PendingBlock<'_>], losses: &mut Losses) -> Option
             .own(text.native.as_deref(), &MESSAGES)
             .is_none()
             .then_some(&text.text),
-        _ => None,
+        Part::Refusal(_)
+        | Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::Reasoning(_)
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::File(_)
+        | Part::Opaque(_) => None,
     }
 }
 

@@ -133,7 +133,14 @@ fn instructions<'p>(
         for part in &message.parts {
             match part {
                 Part::Text(text) => texts.push(text),
-                other => losses.part(other, "system accepts only text"),
+                other @ (Part::Refusal(_)
+                | Part::Image(_)
+                | Part::RemoteImage(_)
+                | Part::Reasoning(_)
+                | Part::ToolCall(_)
+                | Part::ToolResult(_)
+                | Part::File(_)
+                | Part::Opaque(_)) => losses.part(other, "system accepts only text"),
             }
         }
     }

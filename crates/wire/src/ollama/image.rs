@@ -1,7 +1,7 @@
 //! Images: base64 without a media type, which is sniffed from the bytes.
 
 use majordomo_image_header::Format;
-use majordomo_llm::{Image, Opaque, Part};
+use majordomo_llm::{Image, Json, Opaque, OpaqueImages, Part};
 
 use super::OLLAMA;
 use crate::base64::{decode, decode_data_url, encode_into};
@@ -20,12 +20,14 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> ReadResult<Part> {
     let typed = data.and_then(|data| Some((sniff(&data)?, data)));
     Ok(match typed {
         Some((media_type, data)) => Part::Image(Image::new(media_type, data)),
-        None => Part::Opaque(Opaque {
-            origin: OLLAMA,
-            kind: KIND.to_owned(),
-            raw: keep(raw),
-        }),
+        None => Part::Opaque(unrecognized(keep(raw))),
     })
+}
+
+/// An element that may be an image of an unknown format counts as one.
+fn unrecognized(raw: Json) -> Opaque {
+    let whole = 0..raw.as_str().len();
+    Opaque::new(OLLAMA, KIND, raw).with_images(OpaqueImages::new(vec![whole], None))
 }
 
 /// Whether a part is written to `images`.
@@ -33,7 +35,13 @@ pub(super) fn belongs(part: &Part) -> bool {
     match part {
         Part::Image(_) => true,
         Part::Opaque(block) => block.origin == OLLAMA && block.kind == KIND,
-        _ => false,
+        Part::Text(_)
+        | Part::Refusal(_)
+        | Part::RemoteImage(_)
+        | Part::Reasoning(_)
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::File(_) => false,
     }
 }
 
@@ -47,7 +55,13 @@ pub(super) fn write(part: &Part, array: &mut Array<'_>) {
             out.extend_from_slice(b"\"");
         }
         Part::Opaque(block) => array.raw(block.raw.as_str()),
-        _ => {}
+        Part::Text(_)
+        | Part::Refusal(_)
+        | Part::RemoteImage(_)
+        | Part::Reasoning(_)
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::File(_) => {}
     }
 }
 

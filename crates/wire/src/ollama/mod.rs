@@ -79,6 +79,10 @@ impl Codec for Ollama {
         OLLAMA
     }
 
+    fn takes_image_url(&self, _url: &str) -> bool {
+        false
+    }
+
     fn read_request(&self, body: Bytes) -> Result<Incoming, ReadError> {
         read_request::read_request(body)
     }

@@ -66,7 +66,14 @@ pub(super) fn write_response(
         for part in &response.parts {
             match part {
                 Part::ToolResult(_) => losses.part(part, "a response cannot hold tool results"),
-                part => parts.push(part),
+                part @ (Part::Text(_)
+                | Part::Refusal(_)
+                | Part::Image(_)
+                | Part::RemoteImage(_)
+                | Part::Reasoning(_)
+                | Part::ToolCall(_)
+                | Part::File(_)
+                | Part::Opaque(_)) => parts.push(part),
             }
         }
         match endpoint {

@@ -135,7 +135,13 @@ impl OllamaStreamState {
         match part {
             Part::Text(text) => events.push(Event::Text(text.text)),
             Part::ToolCall(call) => self.push_call(call, events),
-            part => events.push(Event::Part(part)),
+            part @ (Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::Reasoning(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_)) => events.push(Event::Part(part)),
         }
     }
 

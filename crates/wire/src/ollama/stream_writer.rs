@@ -106,7 +106,11 @@ impl OllamaStreamWriter {
             part if image::belongs(part) => self.write_delta(out, "", |o| {
                 o.array("images", |array| image::write(part, array));
             }),
-            other => self
+            other @ (Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_)) => self
                 .losses
                 .part(other, "Ollama responses hold text and images only"),
         }

@@ -36,11 +36,7 @@ pub(super) fn read_tool_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) ->
             call.native = rest.into_native(OLLAMA);
             Part::ToolCall(call)
         } else {
-            Part::Opaque(Opaque {
-                origin: OLLAMA,
-                kind: "tool_calls".to_owned(),
-                raw: keep(raw),
-            })
+            Part::Opaque(Opaque::new(OLLAMA, "tool_calls", keep(raw)))
         });
         Ok(())
     })
@@ -85,7 +81,13 @@ pub(super) fn match_results(messages: &mut [Message]) {
                 open.push(&call.id, &call.name);
             }
             Part::ToolResult(result) => match_result(result, &mut open),
-            _ => {}
+            Part::Text(_)
+            | Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::Reasoning(_)
+            | Part::File(_)
+            | Part::Opaque(_) => {}
         }
     }
 }

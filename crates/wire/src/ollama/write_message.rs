@@ -187,7 +187,14 @@ fn mark_error(message: &Message, content: &mut OllamaContent<'_>, losses: &mut L
 fn content_parts(message: &Message) -> impl Iterator<Item = &Part> {
     message.parts.iter().flat_map(|part| match part {
         Part::ToolResult(result) => result.parts.as_slice(),
-        part => std::slice::from_ref(part),
+        part @ (Part::Text(_)
+        | Part::Refusal(_)
+        | Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::Reasoning(_)
+        | Part::ToolCall(_)
+        | Part::File(_)
+        | Part::Opaque(_)) => std::slice::from_ref(part),
     })
 }
 
@@ -290,7 +297,13 @@ pub(super) fn write_assistant_fields(
             Part::Opaque(block) if block.origin == OLLAMA && block.kind == "tool_calls" => {
                 calls.push(*part);
             }
-            part => content.push(*part),
+            part @ (Part::Text(_)
+            | Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_)) => content.push(*part),
         }
     }
     let content = OllamaContent::collect(content, "", losses);
@@ -310,7 +323,13 @@ pub(super) fn write_assistant_fields(
                     tool_calls::write_tool_call(call, &ids.call(&call.id), index, array, losses);
                 }
                 Part::Opaque(block) => array.raw(block.raw.as_str()),
-                _ => {}
+                Part::Text(_)
+                | Part::Refusal(_)
+                | Part::Image(_)
+                | Part::RemoteImage(_)
+                | Part::Reasoning(_)
+                | Part::ToolResult(_)
+                | Part::File(_) => {}
             }
         }
     });

@@ -33,7 +33,14 @@ impl<'p> OllamaContent<'p> {
                 }
                 part if image::belongs(part) => content.push_image(part, losses),
                 Part::RemoteImage(_) => losses.part(part, "Ollama takes images only as base64"),
-                other => losses.part(other, "Ollama messages hold text and images only"),
+                other @ (Part::Image(_)
+                | Part::Reasoning(_)
+                | Part::ToolCall(_)
+                | Part::ToolResult(_)
+                | Part::File(_)
+                | Part::Opaque(_)) => {
+                    losses.part(other, "Ollama messages hold text and images only")
+                }
             }
         }
         content

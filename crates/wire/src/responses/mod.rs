@@ -21,6 +21,7 @@ mod envelope;
 mod error;
 mod finish;
 mod models;
+mod opaque;
 mod read_message;
 mod read_part;
 mod read_request;
@@ -61,6 +62,10 @@ pub(crate) struct Responses;
 impl Codec for Responses {
     fn dialect(&self) -> Dialect {
         RESPONSES
+    }
+
+    fn takes_image_url(&self, _url: &str) -> bool {
+        true
     }
 
     fn read_request(&self, body: Bytes) -> Result<Incoming, ReadError> {

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use majordomo_llm::{
-    Json, Message, Native, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult,
-};
+use majordomo_llm::{Json, Message, Native, Part, Reasoning, Role, Text, ToolCall, ToolResult};
 
+use super::opaque::OPAQUE;
 use super::read_part::read_content;
 use super::{PARAGRAPH, RESPONSES};
 use crate::arguments::{complete_arguments, read_arguments};
@@ -147,11 +146,7 @@ impl<'a> ResponsesItemFields<'a> {
                 is_error: false,
                 native: self.rest(&["call_id", "output"]).into_native(RESPONSES),
             }),
-            kind => Part::Opaque(Opaque {
-                origin: RESPONSES,
-                kind: kind.to_owned(),
-                raw: keep(raw),
-            }),
+            kind => OPAQUE.part(kind, raw),
         }
     }
 
@@ -211,7 +206,13 @@ fn read_role(word: &str) -> (Role, bool) {
 fn paragraphs(parts: &[Part]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
         Part::Reasoning(Reasoning { text, .. }) | Part::Text(Text { text, .. }) => Some(&**text),
-        _ => None,
+        Part::Refusal(_)
+        | Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::File(_)
+        | Part::Opaque(_) => None,
     });
     texts.collect::<Vec<_>>().join(PARAGRAPH)
 }
@@ -219,6 +220,12 @@ fn paragraphs(parts: &[Part]) -> String {
 fn native_of(part: &mut Part) -> Option<&mut Option<Box<Native>>> {
     match part {
         Part::Text(text) | Part::Refusal(text) => Some(&mut text.native),
-        _ => None,
+        Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::Reasoning(_)
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::File(_)
+        | Part::Opaque(_) => None,
     }
 }

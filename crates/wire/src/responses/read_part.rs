@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
-use majordomo_llm::{File, Image, Native, Opaque, Part, Reasoning, RemoteImage, Text};
+use majordomo_llm::{File, Image, Native, Part, Reasoning, RemoteImage, Text};
 
 use super::RESPONSES;
+use super::opaque::OPAQUE;
 use crate::base64::decode_data_url;
 use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
+use crate::opaque_images::file_media_type;
 
 /// Reads a string, a list of blocks, or `null`.
 pub(super) fn read_content(cursor: &mut Cursor<'_>) -> ReadResult<Vec<Part>> {
@@ -101,13 +103,7 @@ impl<'a> ResponsesPartFields<'a> {
             "input_file" => self.file(),
             _ => None,
         };
-        understood.unwrap_or_else(|| {
-            Part::Opaque(Opaque {
-                origin: RESPONSES,
-                kind: format!("content.{kind}"),
-                raw: keep(raw),
-            })
-        })
+        understood.unwrap_or_else(|| OPAQUE.part(format!("content.{kind}"), raw))
     }
 
     /// Reads an image; one that is referenced by id is kept verbatim.
@@ -135,7 +131,7 @@ impl<'a> ResponsesPartFields<'a> {
             native.push(name, keep(value));
         }
         Some(Part::File(File {
-            media_type: media_type.to_owned(),
+            media_type: file_media_type(media_type, &data),
             data,
             name: self.filename.take().map(Into::into),
             native: native.into_option(),

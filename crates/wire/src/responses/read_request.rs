@@ -230,11 +230,9 @@ fn read_tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> ReadResult<()> {
         tool.native = rest.into_native(RESPONSES);
         prompt.tools.push(tool);
     } else {
-        prompt.hosted_tools.push(Opaque {
-            origin: RESPONSES,
-            kind: kind.into_owned(),
-            raw: keep(raw),
-        });
+        prompt
+            .hosted_tools
+            .push(Opaque::new(RESPONSES, kind, keep(raw)));
     }
     Ok(())
 }

@@ -142,7 +142,13 @@ pub(super) fn is_call(part: &Part) -> bool {
     match part {
         Part::ToolCall(_) => true,
         Part::Opaque(block) => block.kind == "custom_tool_call",
-        _ => false,
+        Part::Text(_)
+        | Part::Refusal(_)
+        | Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::Reasoning(_)
+        | Part::ToolResult(_)
+        | Part::File(_) => false,
     }
 }
 

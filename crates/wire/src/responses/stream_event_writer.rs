@@ -63,7 +63,14 @@ impl ResponsesEventWriter {
         };
         self.content(out, kind, message, |o| match part {
             Part::Opaque(opaque) => o.raw("part", opaque.raw.as_str()),
-            part => o.object("part", |o| {
+            part @ (Part::Text(_)
+            | Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::Reasoning(_)
+            | Part::ToolCall(_)
+            | Part::ToolResult(_)
+            | Part::File(_)) => o.object("part", |o| {
                 write_block(part, ContentSide::Response, part.native(), o);
             }),
         });

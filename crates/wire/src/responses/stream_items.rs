@@ -205,7 +205,14 @@ impl ResponsesStreamItems {
     fn find_call(&self, parts: &[Part]) -> Option<usize> {
         let wanted = parts.iter().find_map(|part| match part {
             Part::ToolCall(call) => Some(&call.id),
-            _ => None,
+            Part::Text(_)
+            | Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::Reasoning(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_) => None,
         })?;
         self.0.iter().position(
             |item| matches!(&item.emitted, Emitted::Call { call_id, .. } if call_id == wanted),
@@ -257,7 +264,14 @@ fn finish_item(at: usize, emitted: Emitted, parts: Vec<Part>, events: &mut Vec<E
         Emitted::Call { arguments, .. } => {
             let whole = parts.iter().find_map(|part| match part {
                 Part::ToolCall(call) => Some(call.arguments.as_str()),
-                _ => None,
+                Part::Text(_)
+                | Part::Refusal(_)
+                | Part::Image(_)
+                | Part::RemoteImage(_)
+                | Part::Reasoning(_)
+                | Part::ToolResult(_)
+                | Part::File(_)
+                | Part::Opaque(_) => None,
             });
             let missing = whole.and_then(|whole| whole.strip_prefix(&*arguments));
             if let Some(missing) = missing.filter(|missing| !missing.is_empty()) {
@@ -271,7 +285,14 @@ fn finish_item(at: usize, emitted: Emitted, parts: Vec<Part>, events: &mut Vec<E
         Emitted::Reasoning { .. } => {
             let native = parts.into_iter().find_map(|part| match part {
                 Part::Reasoning(reasoning) => reasoning.native,
-                _ => None,
+                Part::Text(_)
+                | Part::Refusal(_)
+                | Part::Image(_)
+                | Part::RemoteImage(_)
+                | Part::ToolCall(_)
+                | Part::ToolResult(_)
+                | Part::File(_)
+                | Part::Opaque(_) => None,
             });
             events.push(Event::EndPart(native));
         }
@@ -306,7 +327,11 @@ fn emit(at: usize, part: Part, events: &mut Vec<Event>) {
             start_call(at, call, events);
             events.push(Event::ToolCallEnd { index: at });
         }
-        other => events.push(Event::Part(other)),
+        other @ (Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::ToolResult(_)
+        | Part::File(_)
+        | Part::Opaque(_)) => events.push(Event::Part(other)),
     }
 }
 

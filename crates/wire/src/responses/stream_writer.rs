@@ -256,7 +256,11 @@ impl ResponsesStreamWriter {
                 self.end_call(index, "completed", out);
             }
             Part::Opaque(block) if block.origin == RESPONSES => self.opaque(part, block, out),
-            other => self.losses.part(other, "Responses has no such output"),
+            other @ (Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_)) => self.losses.part(other, "Responses has no such output"),
         }
     }
 

@@ -121,7 +121,13 @@ impl<'l> ResponsesItemWriter<'l> {
                 });
             }
             Part::Opaque(block) if block.origin == RESPONSES => array.raw(block.raw.as_str()),
-            other => self.losses.part(other, "Responses has no such output item"),
+            other @ (Part::Text(_)
+            | Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_)) => self.losses.part(other, "Responses has no such output item"),
         }
     }
 }

@@ -144,7 +144,14 @@ impl<'w, 'a, 'l> ResponsesMessageWriter<'w, 'a, 'l> {
                     self.array.raw(block.raw.as_str());
                     has_items = true;
                 }
-                part => content.push(part),
+                part @ (Part::Text(_)
+                | Part::Refusal(_)
+                | Part::Image(_)
+                | Part::RemoteImage(_)
+                | Part::Reasoning(_)
+                | Part::ToolCall(_)
+                | Part::File(_)
+                | Part::Opaque(_)) => content.push(part),
             }
         }
         let losses = &mut *self.items.losses;

@@ -101,7 +101,14 @@ pub(super) fn write_part(
     }
     match part {
         Part::Opaque(block) => array.raw(block.raw.as_str()),
-        part => {
+        part @ (Part::Text(_)
+        | Part::Refusal(_)
+        | Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::Reasoning(_)
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::File(_)) => {
             let native = losses.own(part.native(), &RESPONSES);
             array.object(|o| write_block(part, side, native, o));
         }

@@ -105,3 +105,46 @@ async fn a_benched_target_does_not_count_tokens() {
     );
     assert_eq!(first.requests().len(), before);
 }
+
+#[tokio::test]
+async fn counting_tokens_sends_no_image_to_a_text_only_destination() {
+    let by_rule = r#"
+[[routes.smart]]
+name = "eyes"
+when = [ { position = "proxy_vision", op = "enabled" } ]
+services = [ { spec = "demo/vision" } ]
+"#;
+    for (describe, rule) in [("", by_rule), (", describe = \"demo/vision\"", "")] {
+        let upstream = Upstream::start([answering(r#"{"input_tokens":42}"#)]).await;
+        let config = format!(
+            r#"
+[providers.blind]
+kind = "anthropic"
+base_url = "http://{}"
+api_key = "canary"
+[providers.blind.models."m"]
+images = false
+[[routes]]
+model = "r"
+services = [ {{ spec = "blind/m"{describe} }} ]
+{rule}"#,
+            upstream.address()
+        );
+        let gateway = TestGateway::start(&config).await;
+        let body = r#"{"model":"r","messages":[{"role":"user","content":[
+            {"type":"text","text":"see"},
+            {"type":"image","source":{"type":"file","file_id":"CANARY"}},
+            {"type":"image","source":{"type":"base64","media_type":"image/gif",
+                "data":"R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw=="}}]}]}"#;
+        let reply = gateway.post("/v1/messages/count_tokens", body).await;
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        assert_eq!(reply.text(), r#"{"input_tokens":42}"#);
+        let sent = upstream.requests();
+        let sent = String::from_utf8_lossy(&sent[0].body).into_owned();
+        assert!(
+            !sent.contains("CANARY") && !sent.contains("base64"),
+            "{sent}"
+        );
+        assert!(sent.contains("[image: "), "{sent}");
+    }
+}

@@ -131,11 +131,7 @@ fn content_of_another_dialect_is_reported_as_a_loss() {
                     name: None,
                     native: foreign("title"),
                 }),
-                Part::Opaque(Opaque {
-                    origin: OTHER,
-                    kind: "document".into(),
-                    raw: Json::string("x"),
-                }),
+                Part::Opaque(Opaque::new(OTHER, "document", Json::string("x"))),
             ],
         ),
         Message::assistant(Part::Reasoning(Reasoning {
@@ -253,11 +249,7 @@ fn reasoning_parts_with_the_same_key_are_joined() {
 
 #[test]
 fn a_message_that_loses_every_part_has_empty_content() {
-    let document = Opaque {
-        origin: OTHER,
-        kind: "document".into(),
-        raw: Json::string("x"),
-    };
+    let document = Opaque::new(OTHER, "document", Json::string("x"));
     let (body, losses) = write(&Request::user(Part::Opaque(document)));
     assert!(body.contains(r#"{"role":"user","content":""}"#), "{body}");
     assert_eq!(losses, ["document"]);

@@ -369,11 +369,11 @@ fn interleaved_calls_are_written_complete_and_in_start_order() {
 fn unrepresentable_events_are_reported_as_losses() {
     let foreign = Native::new(majordomo_llm::Dialect::new("anthropic-messages"))
         .with("signature", Json::string("s"));
-    let opaque = majordomo_llm::Opaque {
-        origin: majordomo_llm::Dialect::new("openai-responses"),
-        kind: "web_search_call".into(),
-        raw: Json::string("x"),
-    };
+    let opaque = majordomo_llm::Opaque::new(
+        majordomo_llm::Dialect::new("openai-responses"),
+        "web_search_call",
+        Json::string("x"),
+    );
     let (text, losses) = stream(&[
         Event::Reasoning("hm".into()),
         Event::EndPart(foreign.into_option()),

@@ -225,11 +225,7 @@ fn content_of_another_dialect_is_reported_as_a_loss() {
                     name: None,
                     native: foreign("title"),
                 }),
-                Part::Opaque(Opaque {
-                    origin: OTHER,
-                    kind: "document".into(),
-                    raw: Json::string("x"),
-                }),
+                Part::Opaque(Opaque::new(OTHER, "document", Json::string("x"))),
             ],
         ),
         Message::assistant(Part::Reasoning(Reasoning {
@@ -243,11 +239,9 @@ fn content_of_another_dialect_is_reported_as_a_loss() {
         ..Tool::new("t")
     });
     let prompt = request.edit();
-    prompt.hosted_tools.push(Opaque {
-        origin: OTHER,
-        kind: "web_search".into(),
-        raw: Json::string("x"),
-    });
+    prompt
+        .hosted_tools
+        .push(Opaque::new(OTHER, "web_search", Json::string("x")));
     prompt.parallel_tool_calls = Some(false);
     prompt.cache_key = Some("k".into());
     prompt.user = Some("u".into());

@@ -29,11 +29,11 @@ pub(super) fn hidden() -> Part {
 }
 
 pub(super) fn block(raw: &str) -> Part {
-    Part::Opaque(Opaque {
-        origin: MESSAGES,
-        kind: "server_tool_use".into(),
-        raw: Json::parse(raw).unwrap(),
-    })
+    Part::Opaque(Opaque::new(
+        MESSAGES,
+        "server_tool_use",
+        Json::parse(raw).unwrap(),
+    ))
 }
 
 pub(super) fn call(id: &str, arguments: &str) -> Part {
@@ -281,11 +281,11 @@ pub(super) fn prompts() -> Vec<(&'static str, Prompt, &'static [&'static str])> 
                 p.tools = vec![Tool::new("none"), tool("strict").description("d")];
                 p.tools[1].strict = Some(true);
                 p.tools[1].native = own("defer_loading", "true");
-                p.hosted_tools = vec![Opaque {
-                    origin: MESSAGES,
-                    kind: "bash_20250124".into(),
-                    raw: Json::parse(r#"{"type":"bash_20250124","name":"bash"}"#).unwrap(),
-                }];
+                p.hosted_tools = vec![Opaque::new(
+                    MESSAGES,
+                    "bash_20250124",
+                    Json::parse(r#"{"type":"bash_20250124","name":"bash"}"#).unwrap(),
+                )];
             }),
             &[],
         ),

@@ -442,11 +442,7 @@ fn a_refusal_is_written_at_the_end_of_a_stream() {
 #[test]
 fn multi_line_json_stays_one_event() {
     let raw = majordomo_llm::Json::parse("{\"type\":\"new\",\r\n \"x\": \"a\\nb\"\n}").unwrap();
-    let part = Part::Opaque(majordomo_llm::Opaque {
-        origin: MESSAGES,
-        kind: "new".into(),
-        raw,
-    });
+    let part = Part::Opaque(majordomo_llm::Opaque::new(MESSAGES, "new", raw));
     let (text, _) = written(&[Event::Part(part), Event::Finish(FinishReason::Stop)]);
     let (mut reader, mut again) = (Messages.stream_reader(), Vec::new());
     reader.push(text.as_bytes(), &mut again).unwrap();

@@ -200,11 +200,9 @@ fn unsupported_settings_are_listed_losses() {
     prompt.native = Native::new(OTHER)
         .with("logit_bias", Json::string("x"))
         .into_option();
-    prompt.hosted_tools.push(Opaque {
-        origin: OTHER,
-        kind: "web_search".into(),
-        raw: Json::string("x"),
-    });
+    prompt
+        .hosted_tools
+        .push(Opaque::new(OTHER, "web_search", Json::string("x")));
     let (body, losses) = write(&request);
     assert_eq!(
         losses,
@@ -261,11 +259,7 @@ fn unsupported_content_is_a_listed_loss() {
                     url: "gs://bucket/a.png".into(),
                     native: None,
                 }),
-                Part::Opaque(Opaque {
-                    origin: OTHER,
-                    kind: "input_audio".into(),
-                    raw: Json::string("x"),
-                }),
+                Part::Opaque(Opaque::new(OTHER, "input_audio", Json::string("x"))),
             ],
         ),
         Message::new(

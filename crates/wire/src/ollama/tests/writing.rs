@@ -173,11 +173,7 @@ fn content_of_another_dialect_is_reported_as_a_loss() {
                     name: None,
                     native: foreign("title"),
                 }),
-                Part::Opaque(Opaque {
-                    origin: OTHER,
-                    kind: "document".into(),
-                    raw: Json::string("x"),
-                }),
+                Part::Opaque(Opaque::new(OTHER, "document", Json::string("x"))),
             ],
         ),
         Message::assistant(Part::Reasoning(Reasoning {
@@ -193,11 +189,9 @@ fn content_of_another_dialect_is_reported_as_a_loss() {
     prompt.cache_key = Some("k".into());
     prompt.user = Some("u".into());
     prompt.native = foreign("metadata");
-    prompt.hosted_tools.push(Opaque {
-        origin: OTHER,
-        kind: "web_search".into(),
-        raw: Json::string("x"),
-    });
+    prompt
+        .hosted_tools
+        .push(Opaque::new(OTHER, "web_search", Json::string("x")));
     let (body, mut losses) = write(&request);
     losses.sort();
     assert_eq!(

@@ -238,11 +238,11 @@ fn reasoning_state_keeps_its_id_and_messages_keep_their_fields() {
 #[test]
 fn hosted_tool_items_are_written_whole_and_foreign_ones_are_losses() {
     let item = |origin: Dialect| {
-        Event::Part(Part::Opaque(Opaque {
+        Event::Part(Part::Opaque(Opaque::new(
             origin,
-            kind: "web_search_call".into(),
-            raw: Json::parse(r#"{"type":"web_search_call","id":"ws_1"}"#).unwrap(),
-        }))
+            "web_search_call",
+            Json::parse(r#"{"type":"web_search_call","id":"ws_1"}"#).unwrap(),
+        )))
     };
     let frames = written(&[item(RESPONSES)]);
     assert_eq!(

@@ -73,11 +73,11 @@ pub(super) fn all() -> Vec<(&'static str, Prompt)> {
         (
             "a hosted tool",
             ask(|prompt| {
-                prompt.hosted_tools = vec![Opaque {
-                    origin: Dialect::new("somewhere-else"),
-                    kind: "web_search".into(),
-                    raw: json(r#"{"type":"web_search"}"#),
-                }];
+                prompt.hosted_tools = vec![Opaque::new(
+                    Dialect::new("somewhere-else"),
+                    "web_search",
+                    json(r#"{"type":"web_search"}"#),
+                )];
             }),
         ),
         (

@@ -1,20 +1,24 @@
 //! Applies a matched rule: runs its processors or makes its services the destination.
+//!
+//! Processors run in the order of the conditions, and the balancer then picks from the
+//! route's services with the changed request. Rules are not evaluated again. A processor's
+//! failure is recorded in the trace; it ends the request only if the processor says so.
 
-use std::collections::BTreeSet;
+#[cfg(test)]
+mod tests;
+
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use majordomo::Request;
+use http::Extensions;
 use majordomo::llm::{Change, redact};
+use majordomo::{Chain, Error, ErrorKind, Request, Result};
 use serde::Serialize;
 
-use super::{Processor, ProcessorError, ProcessorTask, Processors};
 use crate::condition::Leaf;
+use crate::processor::{Processor, ProcessorError, ProcessorTask};
 use crate::{RuleIndex, RuleSet, Subject};
-
-/// The rules of a route that were already applied to a request.
-pub type Bypassed = BTreeSet<RuleIndex>;
 
 /// The services that the balancer picks from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -55,51 +59,60 @@ pub struct ProcessorTrace {
 /// Applies the matched rule: runs its processors on the request, or selects its
 /// services as the destination.
 ///
-/// `matched` is the verdict on `subject`, which keeps the original request;
-/// `request` is the copy to change. Rules in `bypassed` are not applied again.
-pub async fn apply<S: Sync>(
-    rules: &RuleSet<S>,
+/// `matched` is the verdict on `subject`, which keeps the original request; `request` is
+/// the copy to change. `services` returns the upstreams of a rule's processors. Fails if a
+/// processor rejects the request or panics.
+pub async fn apply(
+    rules: &RuleSet,
     matched: Option<RuleIndex>,
-    processors: &Processors<S>,
     subject: &Subject<'_>,
     request: &mut Request,
-    bypassed: &mut Bypassed,
-) -> Applied {
+    services: impl FnOnce(RuleIndex) -> Vec<Chain>,
+    extensions: &Extensions,
+) -> Result<Applied> {
     let mode = RunMode::Run;
-    act(rules, matched, processors, subject, request, bypassed, mode).await
+    act(rules, matched, subject, request, services, extensions, mode).await
 }
 
-/// Whether processors run or only report what they would change.
+/// Like [`apply`], without calling a service: processors do what they can predict.
+pub async fn dry_run(
+    rules: &RuleSet,
+    matched: Option<RuleIndex>,
+    subject: &Subject<'_>,
+    request: &mut Request,
+    services: impl FnOnce(RuleIndex) -> Vec<Chain>,
+    extensions: &Extensions,
+) -> Result<Applied> {
+    let mode = RunMode::DryRun;
+    act(rules, matched, subject, request, services, extensions, mode).await
+}
+
+/// Whether processors run or only predict.
 #[derive(Clone, Copy)]
 enum RunMode {
     Run,
     DryRun,
 }
 
-async fn act<S: Sync>(
-    rules: &RuleSet<S>,
+async fn act(
+    rules: &RuleSet,
     matched: Option<RuleIndex>,
-    processors: &Processors<S>,
     subject: &Subject<'_>,
     request: &mut Request,
-    bypassed: &mut Bypassed,
+    services: impl FnOnce(RuleIndex) -> Vec<Chain>,
+    extensions: &Extensions,
     mode: RunMode,
-) -> Applied {
+) -> Result<Applied> {
     let mut applied = Applied {
-        destination: Destination::Route,
+        destination: destination(rules, matched),
         changes: Vec::new(),
         processors: Vec::new(),
     };
-    let Some(rule) = matched.filter(|rule| !bypassed.contains(rule)) else {
-        return applied;
+    let (Some(rule), Destination::Route) = (matched, applied.destination) else {
+        return Ok(applied);
     };
-    let bound = bound(rules, rule, processors);
-    if bound.is_empty() {
-        applied.destination = Destination::Rule(rule);
-        return applied;
-    }
-    bypassed.insert(rule);
-    for (leaf, processor) in bound {
+    let services = services(rule);
+    for (leaf, processor) in bound(rules, rule) {
         // In an `any` group, only the members that hold are processed.
         if !leaf.check.holds(subject, rule) {
             continue;
@@ -107,7 +120,8 @@ async fn act<S: Sync>(
         let task = ProcessorTask {
             request: &mut *request,
             subject,
-            services: rules.services(rule),
+            services: &services,
+            extensions,
             rule,
         };
         // Inside the guarded future, so that a panic before the first await is caught.
@@ -118,64 +132,47 @@ async fn act<S: Sync>(
             }
         })
         .await;
-        applied.note(leaf, outcome);
+        applied.note(leaf, outcome)?;
     }
-    applied
+    Ok(applied)
 }
 
-/// Reports what [`apply`] would do with a rule not applied yet. Processors report
-/// their changes without calling a service.
-pub async fn dry_run<S: Sync>(
-    rules: &RuleSet<S>,
-    matched: Option<RuleIndex>,
-    processors: &Processors<S>,
-    subject: &Subject<'_>,
-    request: &mut Request,
-) -> Applied {
-    let fresh = &mut Bypassed::new();
-    let mode = RunMode::DryRun;
-    act(rules, matched, processors, subject, request, fresh, mode).await
-}
-
-/// The destination of a request that no processor changes.
-pub fn destination<S>(
-    rules: &RuleSet<S>,
-    matched: Option<RuleIndex>,
-    processors: &Processors<S>,
-) -> Destination {
+/// The destination of a request that matched a rule.
+pub fn destination(rules: &RuleSet, matched: Option<RuleIndex>) -> Destination {
     match matched {
-        Some(rule) if bound(rules, rule, processors).is_empty() => Destination::Rule(rule),
+        Some(rule) if bound(rules, rule).is_empty() => Destination::Rule(rule),
         _ => Destination::Route,
     }
 }
 
-/// The operations of a rule that have a processor, in order.
-fn bound<'a, S>(
-    rules: &'a RuleSet<S>,
-    rule: RuleIndex,
-    processors: &'a Processors<S>,
-) -> Vec<(&'a Leaf, &'a Arc<dyn Processor<S>>)> {
+/// The operations of a rule that are processors, in order.
+fn bound(rules: &RuleSet, rule: RuleIndex) -> Vec<(&Leaf, &Arc<dyn Processor>)> {
     let operations = rules.operations(rule).into_iter();
     operations
-        .filter_map(|leaf| Some((leaf, processors.get(leaf.position, leaf.op)?)))
+        .filter_map(|leaf| Some((leaf, leaf.processor.as_ref()?)))
         .collect()
 }
 
-/// Turns a panic into an error.
+/// A panic may leave half a request, which must not continue.
 async fn catch_panic(
     work: impl Future<Output = Result<Vec<Change>, ProcessorError>>,
 ) -> Result<Vec<Change>, ProcessorError> {
     match AssertUnwindSafe(work).catch_unwind().await {
         Ok(outcome) => outcome,
-        Err(_) => Err("the processor panicked".into()),
+        Err(_) => {
+            let text = "the request could not be processed: a processor panicked";
+            let error = Error::new(ErrorKind::Local, text).with_status(500);
+            Err(ProcessorError::Reject(error))
+        }
     }
 }
 
 impl Applied {
-    fn note(&mut self, leaf: &Leaf, outcome: Result<Vec<Change>, ProcessorError>) {
+    fn note(&mut self, leaf: &Leaf, outcome: Result<Vec<Change>, ProcessorError>) -> Result<()> {
         let (changes, error) = match outcome {
             Ok(changes) => (changes, None),
-            Err(error) => (Vec::new(), Some(redact(&error.to_string()))),
+            Err(ProcessorError::Skip(error)) => (Vec::new(), Some(redact(&error.to_string()))),
+            Err(ProcessorError::Reject(error)) => return Err(error),
         };
         self.processors.push(ProcessorTrace {
             position: leaf.position,
@@ -184,5 +181,6 @@ impl Applied {
             error,
         });
         self.changes.extend(changes);
+        Ok(())
     }
 }

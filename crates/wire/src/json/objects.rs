@@ -10,24 +10,24 @@ use std::ops::Range;
 use memchr::memchr2;
 
 /// A completed object.
-pub(super) struct JsonObject<'a, const N: usize> {
+pub(crate) struct JsonObject<'a, const N: usize> {
     raw: &'a str,
     /// Its bytes.
-    pub(super) span: Range<usize>,
+    pub(crate) span: Range<usize>,
     /// Number of enclosing objects and arrays.
-    pub(super) depth: usize,
+    pub(crate) depth: usize,
     fields: [Option<Range<usize>>; N],
 }
 
 impl<'a, const N: usize> JsonObject<'a, N> {
     /// The span of a field's first value, by index into the requested names; empty for a
     /// number or a literal.
-    pub(super) fn span_of(&self, name: usize) -> Option<Range<usize>> {
+    pub(crate) fn span_of(&self, name: usize) -> Option<Range<usize>> {
         self.fields.get(name)?.clone()
     }
 
     /// The text of that value.
-    pub(super) fn field(&self, name: usize) -> Option<&'a str> {
+    pub(crate) fn field(&self, name: usize) -> Option<&'a str> {
         self.raw.get(self.span_of(name)?)
     }
 }
@@ -64,7 +64,7 @@ impl<const N: usize> OpenContainer<N> {
 }
 
 /// Reports every object as it ends, inner ones first.
-pub(super) fn walk<'a, const N: usize>(
+pub(crate) fn walk<'a, const N: usize>(
     raw: &'a str,
     names: &[&str; N],
     mut each: impl FnMut(JsonObject<'a, N>),
@@ -121,7 +121,7 @@ pub(super) fn walk<'a, const N: usize>(
 }
 
 /// The fields of a text that is one object.
-pub(super) fn fields<'a, const N: usize>(
+pub(crate) fn fields<'a, const N: usize>(
     raw: &'a str,
     names: &[&str; N],
 ) -> Option<JsonObject<'a, N>> {
@@ -144,7 +144,7 @@ fn string_end(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// Decodes a JSON string; borrowed unless it contains escapes.
-pub(super) fn text(raw: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     match serde_json::from_str::<&str>(raw) {
         Ok(text) => Some(Cow::Borrowed(text)),
         Err(_) => serde_json::from_str(raw).ok().map(Cow::Owned),

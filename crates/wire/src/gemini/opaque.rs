@@ -1,0 +1,35 @@
+//! Parts that the contract does not model, and the images in them.
+
+use super::GEMINI;
+use crate::opaque_images::{
+    BlockObject, ImageForms, is_image_base64, media_type_of_extension, text_field,
+};
+
+pub(super) const OPAQUE: ImageForms = ImageForms {
+    origin: GEMINI,
+    text_type: None,
+    hints: &["fileData", "file_data", "inlineData", "inline_data"],
+    is_image,
+};
+
+fn is_image(object: &BlockObject<'_>) -> bool {
+    let names = ["fileData", "file_data", "inlineData", "inline_data"];
+    names
+        .iter()
+        .filter_map(|name| object.raw(name))
+        .any(is_image_data)
+}
+
+/// Whether the data is an image, by its media type, its first bytes, or the extension of
+/// its URI.
+fn is_image_data(data: &str) -> bool {
+    let media_type = text_field(data, &["mimeType", "mime_type"]);
+    let uri = text_field(data, &["fileUri", "file_uri"]);
+    match (media_type, uri, text_field(data, &["data"])) {
+        (None, Some(uri), _) => media_type_of_extension(&uri).is_some(),
+        (media_type, _, data) => {
+            let media_type = media_type.unwrap_or_default();
+            is_image_base64(&media_type, &data.unwrap_or_default())
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Finds the images inside blocks that the contract does not model: an image given by file
+//! id, a document made of blocks, a screenshot of a computer-use tool.
+//!
+//! Each dialect lists its forms of images in its own `opaque.rs`. A block is scanned once,
+//! when it is decoded, and nothing in it is decoded. Uses `base64` and `json`.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use majordomo_llm::{Dialect, Json, Opaque, OpaqueImages, Part};
+use memchr::memmem;
+
+use crate::base64;
+use crate::json::keep;
+use crate::json::objects::{JsonObject, fields, text, walk};
+
+/// The forms of images in a dialect's blocks.
+pub(crate) struct ImageForms {
+    /// The dialect.
+    pub(crate) origin: Dialect,
+    /// The `type` of its text blocks; `None` if its blocks have no types.
+    pub(crate) text_type: Option<&'static str>,
+    /// A block without any of these texts has no image; saves most scans.
+    pub(crate) hints: &'static [&'static str],
+    /// Whether an object of the block is an image.
+    pub(crate) is_image: fn(&BlockObject<'_>) -> bool,
+}
+
+impl ImageForms {
+    /// The block as a part, with its images.
+    pub(crate) fn part(&self, kind: impl Into<String>, raw: &str) -> Part {
+        self.part_of(kind, keep(raw))
+    }
+
+    /// Like [`part`](Self::part), from a text that is kept already.
+    pub(crate) fn part_of(&self, kind: impl Into<String>, raw: Json) -> Part {
+        let spans = self.find(raw.as_str());
+        let block = Opaque::new(self.origin.clone(), kind, raw);
+        Part::Opaque(block.with_images(OpaqueImages::new(spans, self.text_type)))
+    }
+
+    /// The spans of all images, in order. An image inside an image belongs to the outer one.
+    fn find(&self, raw: &str) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = Vec::new();
+        if !self.may_hold_image(raw) {
+            return found;
+        }
+        walk(raw, &FIELDS, |object| {
+            let object = BlockObject(object);
+            if (self.is_image)(&object) {
+                let span = object.0.span;
+                while found.last().is_some_and(|inner| inner.start > span.start) {
+                    found.pop();
+                }
+                found.push(span);
+            }
+        });
+        found
+    }
+
+    fn may_hold_image(&self, raw: &str) -> bool {
+        let has = |hint: &str| memmem::find(raw.as_bytes(), hint.as_bytes()).is_some();
+        // An escape may spell any hint.
+        self.hints.iter().any(|hint| has(hint)) || has("\\u")
+    }
+}
+
+/// The fields that identify images, in any dialect.
+const FIELDS: [&str; 8] = [
+    "type",
+    "file",
+    "file_data",
+    "file_url",
+    "fileData",
+    "inlineData",
+    "inline_data",
+    "source",
+];
+
+/// An object inside a block.
+pub(crate) struct BlockObject<'a>(JsonObject<'a, 8>);
+
+impl<'a> BlockObject<'a> {
+    /// The string in one of [`FIELDS`].
+    pub(crate) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
+        self.raw(name).and_then(text)
+    }
+
+    /// The value of one of [`FIELDS`].
+    pub(crate) fn raw(&self, name: &str) -> Option<&'a str> {
+        let index = FIELDS.iter().position(|field| *field == name)?;
+        self.0.field(index)
+    }
+
+    /// Whether its type is one that some dialect has for images. Clients and servers mix
+    /// them up, and no dialect uses one of them for anything else.
+    pub(crate) fn has_image_type(&self) -> bool {
+        let known = ["image", "image_url", "input_image", "image_file"];
+        self.text("type")
+            .is_some_and(|kind| known.contains(&&*kind))
+    }
+}
+
+/// The string in a field of an object, given its names.
+pub(crate) fn text_field<'a, const N: usize>(
+    object: &'a str,
+    names: &[&str; N],
+) -> Option<Cow<'a, str>> {
+    let object = fields(object, names)?;
+    (0..N).find_map(|name| object.field(name)).and_then(text)
+}
+
+/// Whether a text is a data URL of an image.
+pub(crate) fn is_image_data_url(url: &str) -> bool {
+    let data = url
+        .strip_prefix("data:")
+        .and_then(|rest| rest.split_once(','));
+    data.is_some_and(|(head, data)| {
+        let media_type = head.split(';').next().unwrap_or_default();
+        is_image_base64(media_type, data)
+    })
+}
+
+/// Whether encoded data is an image, by its media type or, if that is generic, its first
+/// bytes.
+pub(crate) fn is_image_base64(media_type: &str, data: &str) -> bool {
+    /// Enough for every magic number.
+    const HEAD: usize = 64;
+    let head = data.get(..HEAD).unwrap_or(data);
+    let head = base64::decode_either(head).unwrap_or_default();
+    is_image_type(&file_media_type(media_type, &head))
+}
+
+/// Whether a media type is one of images.
+pub(crate) fn is_image_type(media_type: &str) -> bool {
+    starts_with(media_type, "image/")
+}
+
+fn starts_with(text: &str, start: &str) -> bool {
+    let head = text.get(..start.len());
+    head.is_some_and(|head| head.eq_ignore_ascii_case(start))
+}
+
+/// The media type of an image URL, by its extension.
+pub(crate) fn media_type_of_extension(url: &str) -> Option<&'static str> {
+    let path = url.split(['?', '#']).next().unwrap_or(url);
+    let (_, extension) = path.rsplit_once('.')?;
+    Some(match extension.to_ascii_lowercase().as_str() {
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "webp" => "image/webp",
+        "gif" => "image/gif",
+        "heic" => "image/heic",
+        "heif" => "image/heif",
+        _ => return None,
+    })
+}
+
+/// The media type of a file: a generic one gives way to that of an image, by its bytes.
+pub(crate) fn file_media_type(declared: &str, data: &[u8]) -> String {
+    let generic = ["", "application/octet-stream", "binary/octet-stream"];
+    if generic
+        .iter()
+        .any(|name| declared.eq_ignore_ascii_case(name))
+    {
+        let sniffed = majordomo_image_header::sniff(data).map(|format| format.media_type());
+        if let Some(image) = sniffed.filter(|media_type| is_image_type(media_type)) {
+            return image.to_owned();
+        }
+    }
+    declared.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Protocol;
+
+    fn spans(raw: &str) -> Vec<&str> {
+        let forms = ImageForms {
+            origin: Protocol::Messages.dialect(),
+            text_type: None,
+            hints: &["image"],
+            is_image: |object| object.has_image_type(),
+        };
+        let found = forms.find(raw).into_iter();
+        found.filter_map(|span| raw.get(span)).collect()
+    }
+
+    #[test]
+    fn an_image_inside_an_image_belongs_to_the_outer_one() {
+        let inner = r#"{"type":"image"}"#;
+        let outer = format!(r#"{{"a":[{inner},{inner}],"type":"image"}}"#);
+        let raw = format!(r#"[{inner},{{"b":{outer}}},{inner}]"#);
+        let found = spans(&raw);
+        assert_eq!(found, [inner, &outer, inner]);
+    }
+
+    #[test]
+    fn an_escaped_type_is_found() {
+        let raw = r#"{"x":{"\u0074ype":"im\u0061ge"}}"#;
+        assert_eq!(spans(raw).len(), 1);
+    }
+
+    #[test]
+    fn images_are_found_at_any_depth() {
+        let raw = format!(
+            r#"{}{{"type":"image"}}{}"#,
+            "[".repeat(100),
+            "]".repeat(100)
+        );
+        assert_eq!(spans(&raw).len(), 1);
+    }
+}
