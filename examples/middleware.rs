@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use majordomo::chain::{Shape, Shaped, TargetView};
 use majordomo::fake::Fake;
-use majordomo::llm::Change;
+use majordomo::llm::{Change, ModelExtras};
 use majordomo::{BoxFuture, Capabilities, EventStream, Model, Registry, Request, Response, Result};
 
 /// Prints each call of the model that it wraps.
@@ -25,6 +25,9 @@ impl Model for Logged {
     }
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
         self.0.events(request)
+    }
+    fn extras(&self) -> Option<&dyn ModelExtras> {
+        self.0.extras() // keeps token counts and embeddings
     }
 }
 
