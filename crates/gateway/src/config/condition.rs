@@ -97,10 +97,7 @@ fn read(field: &ConfigField<'_>, depth: usize) -> Option<ConditionEntry> {
     match (any, not) {
         (Some(_), Some(not)) => {
             let hint = "write two conditions; all conditions in `when` must match";
-            not.report(
-                "a condition has either `any` or `not`, not both, not both",
-                hint,
-            );
+            not.report("a condition has either `any` or `not`, not both", hint);
             None
         }
         (Some(any), None) => {

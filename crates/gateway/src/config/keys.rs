@@ -111,9 +111,7 @@ fn check_length(
     let message = format!("the key{name} has only {length} characters, so it can be guessed");
     match exposed && length < SHORTEST {
         true => field.report(message, GENERATE_HINT),
-        false => field
-            .reader
-            .warn(field.span.clone(), message, GENERATE_HINT),
+        false => field.warn(message, GENERATE_HINT),
     }
 }
 

@@ -33,6 +33,13 @@ impl<'a> ConfigField<'a> {
         self.reader.report(self.span.clone(), message, hint);
     }
 
+    /// Warns at this value.
+    pub(in crate::config) fn warn(&self, message: impl Into<String>, hint: impl Into<String>) {
+        if !self.is_unknown() {
+            self.reader.warn(self.span.clone(), message, hint);
+        }
+    }
+
     /// Whether its value depends on a variable that is not set but may be, so that it
     /// cannot be judged.
     pub(in crate::config) fn is_unknown(&self) -> bool {
