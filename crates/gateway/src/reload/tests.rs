@@ -19,7 +19,7 @@ use crate::trust::{AuthThrottle, authenticate_client};
 static LOADER: LazyLock<StateLoader> = LazyLock::new(|| StateLoader {
     environment: BTreeMap::new(),
     transport: Transport::new(transport::TransportConfig::default()),
-    processors: Processors::default(),
+    processors: crate::processors::built_in(),
     listen: Some(SocketAddr::from(([127, 0, 0, 1], 0))),
     operator_listen: None,
 });
@@ -102,18 +102,20 @@ fn is_open(state: &GatewayState) -> bool {
 }
 
 /// The state of a gateway started with this file, if it starts.
-fn started(text: &str) -> Option<(AtStartup, Arc<GatewayState>)> {
-    let config = LOADER.with_overrides(parsed(text).ok()?);
-    let state = LOADER.state(&config, None).ok()?;
+fn started(text: &str) -> Result<(AtStartup, Arc<GatewayState>), String> {
+    let config = LOADER.with_overrides(parsed(text)?);
+    let state = LOADER.state(&config, None);
+    let state = state.map_err(|error| format!("{error:?}"))?;
     let files = state.server.tls.as_ref();
-    files.map(Identity::load).transpose().ok()?;
+    let identity = files.map(Identity::load).transpose();
+    identity.map_err(|error| format!("{error:?}"))?;
     let at_startup = AtStartup {
         listen: state.server.listen,
         operator_listen: state.server.operator_listen,
         bound: [state.server.listen, state.server.operator_listen],
         tls: state.server.tls.is_some(),
     };
-    Some((at_startup, state))
+    Ok((at_startup, state))
 }
 
 /// The state in effect after a reload of this file.
@@ -128,7 +130,7 @@ proptest! {
         first in files(),
         later in proptest::collection::vec(files(), 1..5),
     ) {
-        let Some((at_startup, mut state)) = started(&first) else {
+        let Ok((at_startup, mut state)) = started(&first) else {
             return Ok(());
         };
         for text in &later {
