@@ -26,7 +26,9 @@ use text::MetricsPage;
 
 use crate::clip::clip;
 use crate::outcome::MAX_TARGET_LABEL;
-use crate::record::{Description, FinishedRequest, RequestSink, StartedRequest, UpstreamCall};
+use crate::record::{
+    CallOutcome, Description, FinishedRequest, RequestSink, StartedRequest, UpstreamCall,
+};
 
 /// All metrics of a gateway since its start.
 #[derive(Default)]
@@ -104,7 +106,11 @@ impl Metrics {
         }
     }
 
+    /// Counts what a call used. One that failed before it used anything is free.
     fn charged(&self, call: &UpstreamCall) {
+        if call.outcome == CallOutcome::Failed && call.usage == Usage::default() {
+            return;
+        }
         let target = self.targets.label(clip(&call.target, MAX_TARGET_LABEL));
         let Usage {
             cache_read,
