@@ -5,7 +5,7 @@
 
 use majordomo::chain::{Shape, Shaped, TargetView};
 use majordomo::llm::{Change, Dialect, ImageRef, Prompt};
-use majordomo::{BoxFuture, Error, ErrorKind, Request, Result};
+use majordomo::{BoxFuture, Error, ErrorKind, Part, Request, Result};
 use majordomo_wire::Protocol;
 
 use crate::fetch::{FetchError, Fetcher};
@@ -15,6 +15,9 @@ pub(crate) struct RemoteImages(pub(crate) Fetcher);
 
 /// Dialects whose servers fetch images themselves.
 const WITH_ADDRESSES: [Protocol; 3] = [Protocol::Chat, Protocol::Responses, Protocol::Messages];
+
+/// Stands in for an image that a preview does not fetch: a PNG of one pixel.
+const STAND_IN: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\x9cc`\0\0\0\x02\0\x01H\xaf\xa4q\0\0\0\0IEND\xaeB`\x82";
 
 impl Shape for RemoteImages {
     fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool {
@@ -40,11 +43,16 @@ impl Shape for RemoteImages {
     /// fail.
     fn preview<'a>(
         &'a self,
-        request: Request,
+        mut request: Request,
         _target: TargetView<'a>,
     ) -> BoxFuture<'a, Result<Shaped>> {
         let permitted = self.0.permits_all(&request).map_err(unsupported);
         let count = remote(request.prompt());
+        for part in request.edit().images_mut() {
+            if let Part::RemoteImage(_) = part {
+                *part = Part::image("image/png", STAND_IN);
+            }
+        }
         let shaped = permitted.map(|()| fetched(request, count));
         Box::pin(std::future::ready(shaped))
     }

@@ -78,8 +78,9 @@ async fn a_failing_describer_of_a_rule_is_502_and_sends_no_image_on() {
     let fail = format!("{other}[vision]\non_failure = \"fail\"\n");
     let config = blind(describers.address(), &fail);
     let gateway = TestGateway::start(&config.replace("demo/text", "other/text")).await;
-    let reply = send_request(&gateway, Protocol::Chat, "blind", &with_image()).await;
-    assert_eq!(reply.status, 502);
+    let body = body(Protocol::Chat, &with_image(), "blind");
+    let reply = gateway.post("/v1/chat/completions", body).await;
+    assert_eq!(reply.status, 502, "{}", reply.text());
     assert!(reply.text().contains("an image could not be described"));
     assert_eq!(destination.requests().len(), 0, "no image is sent on");
     let reported = gateway.send_to_operator("/api/requests", &[], b"").await;
