@@ -311,7 +311,7 @@ pub(crate) fn settled_and_leased_never_exceed_the_limit(place: &dyn Place) {
     let c = nodes[2].grant_lease(&ask("c", cents(40))).unwrap().unwrap();
     assert_eq!([a.amount, b.amount, c.amount], [40, 40, 20].map(cents));
     assert_eq!(nodes[0].grant_lease(&ask("a", cents(1))).unwrap(), None);
-    // A unspent part returns, a second close changes nothing.
+    // The unspent part returns; a second close changes nothing.
     nodes[0].close_lease(&a, cents(10)).unwrap();
     nodes[1].close_lease(&a, cents(10)).unwrap();
     let again = nodes[0].grant_lease(&ask("a", cents(99))).unwrap().unwrap();
