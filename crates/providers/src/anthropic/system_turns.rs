@@ -43,7 +43,14 @@ pub(super) fn fold_system_turns(request: &mut Request, claude: Option<ClaudeMode
         for part in std::mem::take(&mut message.parts) {
             match part {
                 Part::Text(text) => prompt.system.push(text),
-                other => message.parts.push(other),
+                Part::Refusal(_)
+                | Part::Image(_)
+                | Part::RemoteImage(_)
+                | Part::Reasoning(_)
+                | Part::ToolCall(_)
+                | Part::ToolResult(_)
+                | Part::File(_)
+                | Part::Opaque(_) => message.parts.push(part),
             }
         }
         // Instructions are text; anything else stays where it was.

@@ -264,7 +264,7 @@ fn canonical_name(key: &str) -> &str {
 fn is_not_default(key: &str, value: &Value) -> bool {
     let auto = value == "auto" || value.get("type").is_some_and(|kind| kind == "auto");
     match key {
-        "reasoning_content" => value != "",
+        "description" | "instructions" | "reasoning_content" => value != "",
         "stream" | "is_error" => *value != Value::Bool(false),
         "tool_choice" => !auto || value.as_object().is_some_and(|object| object.len() > 1),
         "annotations" | "responseModalities" => !is_default_list(value),
