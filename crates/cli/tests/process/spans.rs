@@ -7,6 +7,7 @@ use crate::gateway::{GatewayCommand, chat_request};
 /// The log of a gateway with these variables that served three requests and was stopped.
 async fn log_of(environment: Vec<(&'static str, String)>) -> String {
     let start = GatewayCommand {
+        config: "[ledger]\nstore = \"off\"\n".to_owned(),
         environment,
         ..GatewayCommand::default()
     };

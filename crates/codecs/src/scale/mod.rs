@@ -2,7 +2,7 @@
 //!
 //! The filter is Lanczos-3, stretched by the ratio: every source pixel contributes, so an
 //! image-scaling attack does not reveal a hidden picture, and small text stays readable.
-//! Large ratios are first reduced by means of whole blocks ([`shrink`]), so that neither the
+//! Large ratios are first reduced by means of whole blocks (`shrink`), so that neither the
 //! weights nor the rows in flight grow with the ratio. Long rows are scaled in segments.
 
 mod alpha;
