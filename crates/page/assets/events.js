@@ -1,0 +1,33 @@
+// Subscribes a tab to the shared event stream.
+
+/**
+ * @typedef {object} RequestEvent
+ * @property {string} id
+ * @property {string} state
+ * @property {string} dialect
+ * @property {string} [html]
+ */
+
+/**
+ * @param {object} handlers
+ * @param {(event: RequestEvent) => void} handlers.request
+ * @param {(state: "on" | "lost") => void} [handlers.state]
+ * @param {() => void} [handlers.missed]
+ */
+export function subscribe(handlers) {
+  const path = document.body.dataset.worker;
+  if (!path || !("SharedWorker" in window)) return;
+  const { port } = new SharedWorker(path, { name: "majordomo-events" });
+  port.onmessage = (message) => {
+    const { kind, data } = message.data;
+    if (kind === "request") handlers.request(JSON.parse(data));
+    else if (kind === "missed") handlers.missed?.();
+    else handlers.state?.(kind === "open" ? "on" : "lost");
+  };
+  port.start();
+  window.addEventListener("pagehide", () => port.postMessage("close"));
+  // A page restored from the back/forward cache has closed its port.
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) window.location.reload();
+  });
+}

@@ -1,0 +1,136 @@
+// The live feed: rows arrive as HTML from the same template as the static ones.
+
+import { subscribe } from "./events.js";
+import { post, problem, toast } from "./actions.js";
+
+/** Rows kept in the page. */
+const MOST_ROWS = 10000;
+
+/** @param {string} html */
+function rowFrom(html) {
+  const holder = document.createElement("template");
+  holder.innerHTML = html;
+  const row = holder.content.firstElementChild;
+  return row instanceof HTMLTableRowElement ? row : null;
+}
+
+/** @param {HTMLFormElement} form */
+function filterOf(form) {
+  const values = new FormData(form);
+  return {
+    text: String(values.get("q") ?? "").trim().toLowerCase(),
+    state: String(values.get("state") ?? ""),
+  };
+}
+
+/**
+ * @param {HTMLTableRowElement} row
+ * @param {{ text: string, state: string }} filter
+ */
+function selects(row, filter) {
+  const { search = "", state } = row.dataset;
+  return (!filter.state || filter.state === state) && search.includes(filter.text);
+}
+
+/** @param {HTMLTimeElement} time */
+export function localize(time) {
+  const at = new Date(time.dateTime);
+  if (Number.isNaN(at.valueOf())) return;
+  time.title = time.dateTime;
+  time.textContent = time.classList.contains("full")
+    ? at.toLocaleString()
+    : at.toLocaleTimeString("en-GB", { hour12: false });
+}
+
+/** Starts the feed, if this screen has one. */
+export function start() {
+  const table = document.getElementById("feed");
+  const body = table?.querySelector("tbody");
+  const form = document.getElementById("filter");
+  const live = document.getElementById("live");
+  const pause = document.getElementById("pause");
+  if (!table || !body || !(form instanceof HTMLFormElement) || !live || !pause) return;
+
+  let paused = false;
+  /** @type {Map<string, string>} Rows that arrived while paused, newest state of each. */
+  const held = new Map();
+
+  /** @param {string} html */
+  function show(html) {
+    const row = rowFrom(html);
+    if (!row) return;
+    document.getElementById("empty")?.remove();
+    table?.removeAttribute("hidden");
+    row.querySelectorAll("time").forEach(localize);
+    row.hidden = !selects(row, filterOf(/** @type {HTMLFormElement} */ (form)));
+    const known = document.getElementById(row.id);
+    if (known) {
+      known.replaceWith(row);
+      return;
+    }
+    row.dataset.new = "";
+    body?.prepend(row);
+    while (body && body.rows.length > MOST_ROWS) body.rows[body.rows.length - 1].remove();
+  }
+
+  function label() {
+    if (!live || !pause) return;
+    pause.setAttribute("aria-pressed", String(paused));
+    pause.textContent = paused ? "Resume" : "Pause";
+    if (paused) live.textContent = `paused, ${held.size} new`;
+    else if (live.dataset.state === "on") live.textContent = "live";
+    else live.textContent = live.dataset.state === "lost" ? "reconnecting" : "";
+  }
+
+  pause.hidden = false;
+  pause.addEventListener("click", () => {
+    paused = !paused;
+    if (!paused) {
+      held.forEach(show);
+      held.clear();
+    }
+    label();
+  });
+
+  form.addEventListener("input", () => {
+    const filter = filterOf(form);
+    for (const row of body.rows) row.hidden = !selects(row, filter);
+    const address = new URL(window.location.href);
+    for (const [name, value] of [["q", filter.text], ["state", filter.state]]) {
+      if (value) address.searchParams.set(name, value);
+      else address.searchParams.delete(name);
+    }
+    history.replaceState(null, "", address);
+  });
+
+  const button = document.getElementById("try");
+  button?.addEventListener("click", async () => {
+    if (!(button instanceof HTMLButtonElement)) return;
+    button.disabled = true;
+    try {
+      const response = await post("/api/try", { model: button.dataset.model });
+      if (!response.ok) toast(await problem(response));
+    } catch {
+      toast("The gateway does not respond.");
+    }
+    button.disabled = false;
+  });
+
+  subscribe({
+    request(event) {
+      if (!event.html) return;
+      if (paused) {
+        held.set(event.id, event.html);
+        label();
+      } else {
+        show(event.html);
+      }
+    },
+    state(state) {
+      live.dataset.state = state;
+      label();
+    },
+    // The server dropped events for this reader: what is shown may be old.
+    missed: () => window.location.reload(),
+  });
+}

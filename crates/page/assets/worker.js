@@ -1,0 +1,50 @@
+// One event stream for all tabs of this browser: browsers allow six HTTP/1.1
+// connections per host, and an open page holds one.
+
+/** @type {Set<MessagePort>} */
+const ports = new Set();
+/** @type {EventSource | null} */
+let source = null;
+
+/** @param {{ kind: string, data?: string }} message */
+function broadcast(message) {
+  for (const port of ports) port.postMessage(message);
+}
+
+function open() {
+  if (source) return;
+  source = new EventSource("/api/events?rows=html");
+  source.onopen = () => broadcast({ kind: "open" });
+  source.onerror = () => {
+    broadcast({ kind: "lost" });
+    // The browser retries by itself unless the server refused.
+    if (source && source.readyState === EventSource.CLOSED) {
+      source = null;
+      if (ports.size > 0) setTimeout(open, 3000);
+    }
+  };
+  source.addEventListener("request", (event) => {
+    broadcast({ kind: "request", data: /** @type {MessageEvent} */ (event).data });
+  });
+  source.addEventListener("missed", () => broadcast({ kind: "missed" }));
+}
+
+/** @param {MessagePort} port */
+function connect(port) {
+  ports.add(port);
+  port.onmessage = (event) => {
+    if (event.data !== "close") return;
+    ports.delete(port);
+    if (ports.size === 0 && source) {
+      source.close();
+      source = null;
+    }
+  };
+  port.start();
+  if (source && source.readyState === EventSource.OPEN) port.postMessage({ kind: "open" });
+  open();
+}
+
+self.addEventListener("connect", (event) => {
+  connect(/** @type {MessageEvent} */ (event).ports[0]);
+});

@@ -1,0 +1,125 @@
+//! Charts as inline SVG, themed by the style sheet.
+//!
+//! Each mark has its exact value as a title, and the numbers are repeated in a table for
+//! screen readers. The policy of the page forbids style attributes, so geometry is set by
+//! attributes and colour by classes.
+
+use maud::{Markup, html};
+
+/// One bar of a chart over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bar {
+    /// When, such as `14:03`.
+    pub label: String,
+    /// The bar's height.
+    pub value: f64,
+    /// The exact value with its unit, such as `12 requests`.
+    pub text: String,
+}
+
+/// A part of a strip, from `start` to `end`, both between 0 and 1.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Segment {
+    /// Where it begins.
+    pub start: f64,
+    /// Where it ends.
+    pub end: f64,
+    /// What it means, such as `14:03 to 14:08: rate limited (429)`.
+    pub text: String,
+}
+
+const WIDTH: f64 = 240.0;
+const HEIGHT: f64 = 36.0;
+
+/// Bars over time, oldest first.
+pub(crate) fn bars(class: &str, title: &str, bars: &[Bar]) -> Markup {
+    let highest = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
+    let step = WIDTH / bars.len().max(1) as f64;
+    let rows: Vec<_> = bars.iter().filter(|bar| bar.value > 0.0).collect();
+    html! {
+        figure.chart {
+            figcaption { (title) }
+            svg class=(class) viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none"
+                aria-hidden="true" {
+                @for (index, bar) in bars.iter().enumerate() {
+                    @let height = match highest > 0.0 {
+                        // What happened is visible, however small.
+                        true if bar.value > 0.0 => (bar.value / highest * HEIGHT).max(1.5),
+                        _ => 0.0,
+                    };
+                    rect x=(tenth(index as f64 * step)) y=(tenth(HEIGHT - height))
+                        width=(tenth((step - 1.0).max(1.0))) height=(tenth(height)) {
+                        title { (bar.label) ": " (bar.text) }
+                    }
+                }
+            }
+            table.visually-hidden {
+                caption { (title) }
+                @for bar in rows {
+                    tr { th scope="row" { (bar.label) } td { (bar.text) } }
+                }
+            }
+        }
+    }
+}
+
+/// A strip of time in which some parts are marked.
+pub(crate) fn strip(title: &str, segments: &[Segment]) -> Markup {
+    html! {
+        svg.strip viewBox=(format!("0 0 {WIDTH} 10")) preserveAspectRatio="none" role="img"
+            aria-label=(title) {
+            rect.calm x="0" y="0" width=(WIDTH) height="10" {}
+            @for segment in segments {
+                @let start = segment.start.clamp(0.0, 1.0);
+                @let end = segment.end.clamp(start, 1.0);
+                rect.marked x=(tenth(start * WIDTH)) y="0"
+                    width=(tenth(((end - start) * WIDTH).max(1.5))) height="10" {
+                    title { (segment.text) }
+                }
+            }
+        }
+    }
+}
+
+fn tenth(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bar(label: &str, value: f64) -> Bar {
+        Bar {
+            label: label.to_owned(),
+            value,
+            text: format!("{value} requests"),
+        }
+    }
+
+    #[test]
+    fn the_highest_bar_fills_the_chart_and_a_small_one_stays_visible() {
+        let svg = bars(
+            "requests",
+            "Requests",
+            &[bar("a", 1000.0), bar("b", 1.0), bar("c", 0.0)],
+        );
+        let svg = svg.into_string();
+        assert!(svg.contains(r#"height="36""#), "{svg}");
+        assert!(svg.contains(r#"height="1.5""#), "{svg}");
+        assert!(svg.contains("<title>b: 1 requests</title>"), "{svg}");
+        assert_eq!(svg.matches("<tr>").count(), 2, "a table of what happened");
+    }
+
+    #[test]
+    fn a_strip_stays_within_its_bounds() {
+        let segment = Segment {
+            start: -1.0,
+            end: 7.0,
+            text: "<script>".to_owned(),
+        };
+        let svg = strip("Benches", &[segment]).into_string();
+        assert!(svg.contains(r#"width="240""#), "{svg}");
+        assert!(svg.contains("&lt;script&gt;"), "{svg}");
+    }
+}

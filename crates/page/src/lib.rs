@@ -1,0 +1,42 @@
+//! The gateway's web page: templates, charts and assets.
+//!
+//! Each screen is a view, plain data that the caller fills, and a function that renders it
+//! as HTML. Templates are checked at compile time and escape every value. This crate uses
+//! no other crate of the workspace, does no I/O and reads no clock.
+//!
+//! ```
+//! use majordomo_page::{Frame, Screen, TargetsView, targets};
+//!
+//! let frame = Frame::new(Screen::Targets, "0.1.0");
+//! let html = targets(&frame, &TargetsView::default());
+//! assert!(html.starts_with("<!DOCTYPE html>"));
+//! ```
+
+mod assets;
+mod chart;
+mod connect;
+mod figures;
+mod frame;
+mod message;
+mod now;
+mod request;
+mod routes;
+mod row;
+mod sign_in;
+mod story;
+mod targets;
+mod waterfall;
+
+pub use assets::{Asset, asset, assets};
+pub use chart::{Bar, Segment};
+pub use connect::{ConnectView, connect};
+pub use frame::{Frame, Screen, Viewer};
+pub use message::message;
+pub use now::{Filter, NowView, now};
+pub use request::{
+    AttemptView, ConditionView, ProcessorView, RequestView, RuleView, SpendView, request,
+};
+pub use routes::{RouteView, RoutesView, RuleBranch, ServiceView, routes};
+pub use row::{RequestRow, RowState, request_row};
+pub use sign_in::sign_in;
+pub use targets::{TargetRow, TargetStatus, TargetsView, targets};

@@ -1,0 +1,17 @@
+//! A page that says one thing: an error, or that something does not exist.
+
+use maud::html;
+
+use crate::Frame;
+
+/// Renders a heading and a sentence.
+pub fn message(frame: &Frame, heading: &str, text: &str) -> String {
+    let content = html! {
+        section.message {
+            h1 { (heading) }
+            p { (text) }
+            p { a href="/" { "Back to the live feed" } }
+        }
+    };
+    frame.document(heading, &content)
+}

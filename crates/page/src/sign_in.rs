@@ -1,0 +1,30 @@
+//! Signing in with a key.
+
+use maud::html;
+
+use crate::Frame;
+
+/// Renders the form. `problem` says why the last try failed; `back` is the screen to return
+/// to, a path of this page.
+pub fn sign_in(frame: &Frame, problem: Option<&str>, back: &str) -> String {
+    let content = html! {
+        section.message {
+            h1 { "Sign in" }
+            p {
+                "Paste a key whose role is " code { "viewer" } " or " code { "operator" } ". "
+                code { "majordomo key new NAME" } " creates one."
+            }
+            @if let Some(problem) = problem {
+                p.problem role="alert" { (problem) }
+            }
+            form.sign-in method="post" action="/sign-in" {
+                input type="hidden" name="back" value=(back);
+                label for="key" { "Key" }
+                input #key name="key" type="password" required autocomplete="current-password"
+                    autofocus;
+                button type="submit" { "Sign in" }
+            }
+        }
+    };
+    frame.document("Sign in", &content)
+}
