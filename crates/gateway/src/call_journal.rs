@@ -1,8 +1,8 @@
 //! Keeps every call that a request makes to a provider, for its record.
 //!
 //! A gate that admits every attempt: the chain and the describers tell it what they send
-//! and how it ended, whatever becomes of their futures. May use `clip`, `outcome` and
-//! `record`.
+//! and how it ended, whatever becomes of their futures. The sinks learn of each call when
+//! it begins. May use `clip`, `outcome` and `record`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -16,13 +16,16 @@ use majordomo_ledger::SettleClass;
 
 use crate::clip::clip;
 use crate::outcome::MAX_TARGET_LABEL;
-use crate::record::{CallOutcome, UpstreamCall, UsageSource};
+use crate::record::{CallOutcome, Sinks, StartedCall, UpstreamCall, UsageSource};
 
 /// The calls of one request.
 pub(crate) struct CallJournal {
     /// For permits, which outlive a borrow.
     this: Weak<Self>,
     arrived: Instant,
+    /// The request's id.
+    id: Arc<str>,
+    sinks: Arc<Sinks>,
     calls: Mutex<Vec<JournalEntry>>,
 }
 
@@ -40,10 +43,12 @@ enum EntryState {
 
 impl CallJournal {
     /// The journal of a request that arrived then.
-    pub(crate) fn new(arrived: Instant) -> Arc<Self> {
+    pub(crate) fn new(id: Arc<str>, arrived: Instant, sinks: Arc<Sinks>) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
             arrived,
+            id,
+            sinks,
             calls: Mutex::default(),
         })
     }
@@ -97,6 +102,13 @@ impl AttemptGate for CallJournal {
         };
         let mut calls = self.calls();
         let index = calls.len();
+        self.sinks.calling(&StartedCall {
+            id: &self.id,
+            number: u32::try_from(index + 1).unwrap_or(u32::MAX),
+            kind: attempt.kind,
+            target: &call.target,
+            at: call.at,
+        });
         calls.push(JournalEntry {
             call,
             state: EntryState::Open,

@@ -62,6 +62,7 @@ impl Exchange {
             id: &record.id,
             dialect: &record.dialect,
             kind: record.kind,
+            arrived: record.arrived,
         });
         Self {
             needs: sinks.needs(),
@@ -82,9 +83,13 @@ impl Exchange {
     /// The gate that every call of this request passes.
     pub(crate) fn gate(&mut self) -> Arc<dyn AttemptGate> {
         let arrived = self.began.into_std();
-        let journal = self
-            .journal
-            .get_or_insert_with(|| CallJournal::new(arrived));
+        let journal = self.journal.get_or_insert_with(|| {
+            CallJournal::new(
+                Arc::clone(&self.record.id),
+                arrived,
+                Arc::clone(&self.sinks),
+            )
+        });
         Arc::clone(journal) as _
     }
 

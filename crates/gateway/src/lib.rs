@@ -73,7 +73,8 @@ pub use majordomo_rules::{
 pub use outcome::RequestOutcome;
 pub use record::{
     CallOutcome, FinishedRequest, Needs, RequestKind, RequestParameters, RequestSink,
-    ResponseMetadata, RoutedRequest, StartedRequest, TraceParent, UpstreamCall, UsageSource,
+    ResponseMetadata, RoutedRequest, StartedCall, StartedRequest, TraceParent, UpstreamCall,
+    UsageSource,
 };
 pub use server::{Handle, Limits, Server, check_tls};
 pub use state::GatewayState;

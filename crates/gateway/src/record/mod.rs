@@ -28,7 +28,7 @@ pub(crate) use charge::{charge, total, unix_millis};
 pub(crate) use log::RequestLog;
 pub use response::ResponseMetadata;
 pub(crate) use sink::Sinks;
-pub use sink::{Needs, RequestSink, RoutedRequest, StartedRequest};
+pub use sink::{Needs, RequestSink, RoutedRequest, StartedCall, StartedRequest};
 pub use trace_parent::TraceParent;
 
 use crate::fronts::EndpointLabels;

@@ -1,9 +1,10 @@
 //! The sinks of a server: who learns of its requests.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use majordomo::BoxFuture;
+use majordomo::chain::AttemptKind;
 use majordomo::llm::Dialect;
 
 use super::{FinishedRequest, RequestKind};
@@ -23,6 +24,9 @@ pub trait RequestSink: Send + Sync {
 
     /// The request has a route and is about to be sent.
     fn routed(&self, _request: &RoutedRequest<'_>) {}
+
+    /// A call to a provider begins.
+    fn calling(&self, _call: &StartedCall<'_>) {}
 
     /// The response is a stream, which begins.
     fn streaming(&self, _id: &str) {}
@@ -55,6 +59,8 @@ pub struct StartedRequest<'a> {
     pub dialect: &'a Dialect,
     /// What it asks for.
     pub kind: RequestKind,
+    /// The wall clock at arrival.
+    pub arrived: SystemTime,
 }
 
 /// A request with a route.
@@ -70,6 +76,21 @@ pub struct RoutedRequest<'a> {
     pub route: Option<&'a str>,
     /// The wall clock at arrival.
     pub arrived: SystemTime,
+}
+
+/// A call to a provider that begins.
+#[non_exhaustive]
+pub struct StartedCall<'a> {
+    /// The request's id.
+    pub id: &'a Arc<str>,
+    /// Its number among the calls of the request, from 1.
+    pub number: u32,
+    /// What it is for.
+    pub kind: AttemptKind,
+    /// `provider/model`, truncated.
+    pub target: &'a str,
+    /// When it begins, since the request's arrival.
+    pub at: Duration,
 }
 
 /// The sinks of a server, in order. A request keeps those that saw its start.
@@ -101,6 +122,10 @@ impl Sinks {
 
     pub(crate) fn routed(&self, request: &RoutedRequest<'_>) {
         self.0.iter().for_each(|sink| sink.routed(request));
+    }
+
+    pub(crate) fn calling(&self, call: &StartedCall<'_>) {
+        self.0.iter().for_each(|sink| sink.calling(call));
     }
 
     pub(crate) fn streaming(&self, id: &str) {
