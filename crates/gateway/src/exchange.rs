@@ -17,6 +17,7 @@ use crate::call_journal::CallJournal;
 use crate::clip::clip;
 use crate::clock::wall_clock;
 use crate::fronts::{EndpointLabels, Front};
+use crate::identity::CallerIdentity;
 use crate::outcome::{AttemptSummary, MAX_MODEL_NAME, MAX_TEXT, RequestOutcome, reason};
 use crate::pricing::Pricing;
 use crate::record::{
@@ -107,9 +108,14 @@ impl Exchange {
         }
     }
 
-    /// Sets the name of the client's key.
-    pub(crate) fn set_key(&mut self, key: Option<Arc<str>>) {
-        self.record.key = key;
+    /// Sets who the request is counted for.
+    pub(crate) fn set_caller(&mut self, caller: CallerIdentity) {
+        self.record.caller = caller;
+    }
+
+    /// Who the request is counted for.
+    pub(crate) fn caller(&self) -> &CallerIdentity {
+        &self.record.caller
     }
 
     /// Sets the requested model.
@@ -140,7 +146,7 @@ impl Exchange {
         self.record.parameters = request.map(Into::into).unwrap_or_default();
         self.sinks.routed(&RoutedRequest {
             id: &self.record.id,
-            key: self.record.key.as_deref(),
+            caller: &self.record.caller,
             model: &self.record.model,
             route: self.record.route(),
             arrived: self.record.arrived,

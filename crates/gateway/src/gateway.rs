@@ -131,7 +131,7 @@ impl Gateway {
         let state = loader.state(&loader.with_overrides(config), None)?;
         state.log_warnings();
         if let Some(reason) =
-            config::exposed_without_keys(state.server.listen, !state.keys.is_empty())
+            config::exposed_without_keys(state.server.listen, !state.keys.is_keyless())
         {
             return Err(StartError::Open(reason));
         }
@@ -220,7 +220,7 @@ impl Gateway {
 
     /// Whether clients need a key.
     pub fn has_keys(&self) -> bool {
-        !self.state.keys.is_empty()
+        !self.state.keys.is_keyless()
     }
 
     /// The runtime of the heavy lane, once started: each of its threads must release its

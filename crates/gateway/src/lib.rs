@@ -30,6 +30,7 @@ mod fronts;
 mod gateway;
 mod handlers;
 mod heavy_lane;
+mod identity;
 mod json_values;
 mod keys;
 mod ledger_sink;
@@ -64,7 +65,8 @@ pub use explain::{
 pub use fetch::{AddressPolicy, FetchError, Fetcher, is_public};
 pub use fronts::EndpointLabels;
 pub use gateway::{Gateway, GatewayBuilder, ServeOptions, StartError};
-pub use keys::{ClientKey, ClientKeys, NewKey, generate_key};
+pub use identity::CallerIdentity;
+pub use keys::{ClientKey, ClientKeys, KeyRefusal, NewKey, generate_key};
 pub use ledger_sink::LedgerTools;
 pub use majordomo_ledger as ledger;
 pub use majordomo_rules::{

@@ -109,7 +109,7 @@ impl GatewayState {
         }
         Ok(Self {
             server: config.server.clone(),
-            keys: ClientKeys::new(&config.keys),
+            keys: ClientKeys::new(&config.keys, &config.teams),
             config: Config {
                 warnings,
                 ..config.clone()

@@ -47,6 +47,10 @@ pub use rows::{
     AttemptKind, AttemptRow, FinishedRow, LedgerEntry, OpenAttempt, PriceRef, RequestRow,
     SettleClass,
 };
+pub use store::{
+    AccessChange, AccessStore, AuditQuery, AuditRow, AuditStamp, MAX_KEY_SECRETS, MAX_STORED_KEYS,
+    SqliteAccess, StoredAccess, StoredKey, StoredSecret, StoredTeam,
+};
 pub use store::{Lease, LeaseRequest, RepriceFn, SqliteStore, Store, StoreError};
 pub use writer::{
     Ledger, LedgerSender, LedgerStatus, OpenStore, Pseudonyms, StatusSnapshot, WriterOptions,

@@ -6,7 +6,8 @@ use super::reader::{ConfigField, ConfigReader, Section};
 use super::specs::{self, SpecEntry, SpecNames};
 use super::{
     Config, KeyRole, ServerSettings, ServiceEntry, chain, exposed_without_keys, fetch, keys,
-    ledger, operator_exposed_without_role, prices, providers, routes, server, unreachable, vision,
+    ledger, operator_exposed_without_role, prices, providers, routes, server, teams, unreachable,
+    vision,
 };
 
 /// Reads every section, then checks what involves more than one.
@@ -49,6 +50,9 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     let (provider_names, alias_names) = (names(&providers), names(&aliases));
     config.providers = providers.map(providers::read_providers).unwrap_or_default();
     config.aliases = aliases.map(specs::read_aliases).unwrap_or_default();
+    let teams = root.take("teams");
+    let teams = teams.and_then(|field| field.sections("[[teams]]"));
+    config.teams = teams.map(teams::read_teams).unwrap_or_default();
     let keys = root.take("keys");
     let sections = keys.as_ref().map(|field| field.sections("[[keys]]"));
     let has_keys = sections.as_ref().is_some_and(|found| {
@@ -59,7 +63,7 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     let written = keys.as_ref().map(Vec::len);
     let exposed = config.server.is_exposed();
     config.keys = keys
-        .map(|sections| keys::read_keys(sections, exposed))
+        .map(|sections| keys::read_keys(sections, &config.teams, exposed))
         .unwrap_or_default();
     let routes = root.take("routes");
     let routes = routes.and_then(|field| routes::sections(&field));

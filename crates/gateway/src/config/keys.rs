@@ -1,11 +1,13 @@
-//! `[[keys]]`: client keys and the models they may use.
+//! `[[keys]]`: client keys, their teams and the models they may use.
 
 use std::collections::HashSet;
 
 use secrecy::{ExposeSecret, SecretString};
 
+use super::expiry::read_expiry;
 use super::reader::{ConfigField, ConfigText, Section};
-use crate::keys::{KeyEntry, KeyRole, KeySecret};
+use super::suggest::suggest;
+use crate::keys::{KeyEntry, KeyRole, KeySecret, TeamEntry, unhex};
 
 const GENERATE_HINT: &str = "`majordomo key new NAME` generates a key and its [[keys]] entry";
 
@@ -15,13 +17,17 @@ const SHORT: usize = 20;
 const SHORTEST: usize = 8;
 
 /// Reads all entries. `exposed` is true if other machines can reach the gateway.
-pub(super) fn read_keys(sections: Vec<Section<'_>>, exposed: bool) -> Vec<KeyEntry> {
+pub(super) fn read_keys(
+    sections: Vec<Section<'_>>,
+    teams: &[TeamEntry],
+    exposed: bool,
+) -> Vec<KeyEntry> {
     let mut entries: Vec<KeyEntry> = Vec::new();
     let mut names = HashSet::new();
     let mut hashes = HashSet::new();
     for section in sections {
         let reader = section.reader;
-        let Some((entry, name)) = entry(section, exposed) else {
+        let Some((entry, name)) = entry(section, teams, exposed) else {
             continue;
         };
         if !names.insert(entry.name.clone()) {
@@ -44,7 +50,11 @@ pub(super) fn read_keys(sections: Vec<Section<'_>>, exposed: bool) -> Vec<KeyEnt
     entries
 }
 
-fn entry(mut section: Section<'_>, exposed: bool) -> Option<(KeyEntry, ConfigText)> {
+fn entry(
+    mut section: Section<'_>,
+    teams: &[TeamEntry],
+    exposed: bool,
+) -> Option<(KeyEntry, ConfigText)> {
     let reader = section.reader;
     let span = section.span.clone();
     let name = section.require("name", "name the owner: `name = \"laptop\"`");
@@ -84,17 +94,43 @@ fn entry(mut section: Section<'_>, exposed: bool) -> Option<(KeyEntry, ConfigTex
     let role = role.map_or(Some(KeyRole::default()), |field| {
         field.choice(&KeyRole::WORDS)
     });
+    let scope = section.take("scope");
+    let sees_all = scope.map_or(Some(false), |field| {
+        field.choice(&[("team", false), ("all", true)])
+    });
+    let team = section.take("team").map(|field| team(&field, teams));
+    let expires = section.take("expires").map(|field| read_expiry(&field));
+    let asserts_users = section.flag("asserts_users").unwrap_or_default();
     section.finish();
     let name = name?;
     let entry = KeyEntry {
         name: name.value.clone(),
         secret: secret?,
+        // A key that loses its team or its end would be wider than what is written.
+        team: team.map_or(Some(None), |team| team.map(Some))?,
         role: role?,
+        sees_all: sees_all?,
+        expires_millis: expires.map_or(Some(None), |expires| expires.map(Some))?,
+        asserts_users,
         models,
         models_span: models_span.unwrap_or_default(),
         span,
     };
     Some((entry, name))
+}
+
+fn team(field: &ConfigField<'_>, teams: &[TeamEntry]) -> Option<String> {
+    let name = field.non_empty()?;
+    if teams.iter().any(|team| team.name == name.value) {
+        return Some(name.value);
+    }
+    let known: Vec<&str> = teams.iter().map(|team| team.name.as_str()).collect();
+    let hint = match known.is_empty() {
+        true => "declare it: `[[teams]]` with its `name`".to_owned(),
+        false => suggest(&name.value, &known),
+    };
+    field.report(format!("there is no team {}", name.shown()), hint);
+    None
 }
 
 fn check_length(
@@ -141,18 +177,4 @@ fn read_hash(field: &ConfigField<'_>) -> Option<KeySecret> {
         field.report(message, GENERATE_HINT);
     }
     hash.map(KeySecret::Sha256)
-}
-
-fn unhex(digits: &str) -> Option<[u8; 32]> {
-    let digits = digits.as_bytes();
-    let mut bytes = [0; 32];
-    if digits.len() != 2 * bytes.len() {
-        return None;
-    }
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        let value = |digit: u8| char::from(digit).to_digit(16);
-        let number = value(pair[0])? * 16 + value(pair[1])?;
-        *byte = u8::try_from(number).ok()?;
-    }
-    Some(bytes)
 }

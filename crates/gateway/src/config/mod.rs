@@ -19,6 +19,7 @@ mod condition;
 mod demo;
 mod diagnostic;
 mod document;
+mod expiry;
 mod exposed;
 mod fetch;
 mod find;
@@ -39,6 +40,7 @@ mod server;
 mod source;
 mod specs;
 mod suggest;
+mod teams;
 pub(crate) mod transition;
 mod units;
 mod unreachable;
@@ -52,7 +54,7 @@ use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
 pub use crate::keys::KeyRole;
-pub use crate::keys::{KeyEntry, KeySecret};
+pub use crate::keys::{KeyEntry, KeySecret, TeamEntry};
 pub use crate::max_counts::MaxCounts;
 pub use crate::trust::{OriginError, Origins};
 pub use autodetect::{Detected, DetectedDsn, DetectedKey, autodetect};
@@ -102,6 +104,8 @@ pub struct Config {
     pub server: ServerSettings,
     /// Client keys; without any, only this machine is served.
     pub keys: Vec<KeyEntry>,
+    /// Teams that keys belong to.
+    pub teams: Vec<TeamEntry>,
     /// Remote images.
     pub fetch: FetchSettings,
     /// Providers, in file order.
@@ -158,6 +162,7 @@ impl Config {
         Self {
             server: ServerSettings::default(),
             keys: Vec::new(),
+            teams: Vec::new(),
             fetch: FetchSettings::default(),
             providers: Vec::new(),
             aliases: Vec::new(),

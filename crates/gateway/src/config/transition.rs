@@ -7,7 +7,9 @@
 
 use std::net::SocketAddr;
 
-use super::{Config, ServerSettings, exposed_without_keys, operator_exposed_without_role};
+use super::{
+    Config, KeyEntry, ServerSettings, exposed_without_keys, operator_exposed_without_role,
+};
 
 /// Settings that are fixed until the process ends.
 #[derive(Clone, Debug)]
@@ -33,8 +35,8 @@ pub(crate) enum ReloadRejection {
     )]
     LastKey,
     #[error(
-        "the file ends within the [[keys]] entry `{0}`, whose `models` are missing: it looks cut \
-         off; if that is intended, restart majordomo"
+        "the file ends within the [[keys]] entry `{0}`, which allows more than before: it looks \
+         cut off; if that is intended, restart majordomo"
     )]
     WiderKey(String),
     #[error(
@@ -99,13 +101,12 @@ pub(crate) fn check_reload(
     Ok(notices(at_startup, &new.server))
 }
 
-/// A key that was restricted to some models and no longer is.
+/// A key that lost a restriction.
 fn wider_key(old: &Config, new: &Config) -> Option<String> {
-    let restricted = |name: &str| {
-        let same = old.keys.iter().find(|key| key.name == name);
-        same.is_some_and(|key| key.models.is_some())
+    let wider = |key: &&KeyEntry| {
+        let before = old.keys.iter().find(|before| before.name == key.name);
+        before.is_some_and(|before| key.lacks_restriction_of(before))
     };
-    let wider = |key: &&crate::keys::KeyEntry| key.models.is_none() && restricted(&key.name);
     new.keys.iter().find(wider).map(|key| key.name.clone())
 }
 

@@ -1,4 +1,4 @@
-//! A client key as the configuration declares it.
+//! Client keys and teams as the configuration declares them.
 
 use std::ops::Range;
 
@@ -8,17 +8,49 @@ use super::KeyRole;
 
 /// A client key.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct KeyEntry {
     /// The owner's name, used in logs.
     pub name: String,
     /// How the key is recognized.
     pub secret: KeySecret,
+    /// The team that it belongs to.
+    pub team: Option<String>,
     /// What the key may be used for.
     pub role: KeyRole,
+    /// Whether it reads what concerns all teams, not only its own.
+    pub sees_all: bool,
+    /// When it stops working, in milliseconds of Unix time.
+    pub expires_millis: Option<i64>,
+    /// Whether its client may name end users.
+    pub asserts_users: bool,
     /// The models it may use, as globs; `None` means all.
     pub models: Option<Vec<String>>,
     /// Position of `models`; empty without it.
     pub models_span: Range<usize>,
+    /// Position in the file.
+    pub span: Range<usize>,
+}
+
+impl KeyEntry {
+    /// Whether something that restricts `before` is missing here.
+    pub(crate) fn lacks_restriction_of(&self, before: &Self) -> bool {
+        let lost = |before: bool, now: bool| before && !now;
+        lost(before.models.is_some(), self.models.is_some())
+            || lost(before.team.is_some(), self.team.is_some())
+            || lost(
+                before.expires_millis.is_some(),
+                self.expires_millis.is_some(),
+            )
+    }
+}
+
+/// A team: keys that share limits and are reported together.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TeamEntry {
+    /// Its name.
+    pub name: String,
     /// Position in the file.
     pub span: Range<usize>,
 }

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::sha256;
+use super::hash::{hex, sha256};
 
 /// Prefix of generated keys, for secret scanners and people.
 const PREFIX: &str = "mj-";
@@ -28,13 +28,7 @@ pub struct NewKey {
 /// assert!(key.entry.starts_with("[[keys]]\nname = \"laptop\"\nhash = \"sha256:"));
 /// ```
 pub fn generate_key(name: &str) -> std::io::Result<NewKey> {
-    let mut random = [0; 32];
-    getrandom::fill(&mut random).map_err(|error| std::io::Error::other(error.to_string()))?;
-    let secret = SecretString::from(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random)));
-    let hash: String = sha256(secret.expose_secret())
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let (secret, hash) = generate_secret()?;
     let entry = format!(
         "[[keys]]\nname = {}\nhash = \"sha256:{hash}\"\n",
         quoted(name)
@@ -42,10 +36,19 @@ pub fn generate_key(name: &str) -> std::io::Result<NewKey> {
     Ok(NewKey { secret, entry })
 }
 
-/// Quotes the name for the file; `$${` prevents substitution.
-fn quoted(name: &str) -> String {
+/// Generates a secret of 32 random bytes, and its SHA-256 in hexadecimal digits.
+pub(crate) fn generate_secret() -> std::io::Result<(SecretString, String)> {
+    let mut random = [0; 32];
+    getrandom::fill(&mut random).map_err(|error| std::io::Error::other(error.to_string()))?;
+    let secret = SecretString::from(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random)));
+    let hash = hex(&sha256(secret.expose_secret()));
+    Ok((secret, hash))
+}
+
+/// Quotes a text for the file; `$${` prevents substitution.
+pub(crate) fn quoted(string: &str) -> String {
     let mut text = String::from('"');
-    for c in name.replace("${", "$${").chars() {
+    for c in string.replace("${", "$${").chars() {
         match c {
             '"' | '\\' => text.extend(['\\', c]),
             c if c.is_control() => text.push_str(&format!("\\u{:04X}", u32::from(c))),
@@ -75,8 +78,8 @@ mod tests {
         for name in ["laptop", "Ada's \"big\" box\\", "a ${b}", "tab\there"] {
             let made = generate_key(name).unwrap();
             let config = Config::parse("f", made.entry.clone(), &BTreeMap::new()).unwrap();
-            let keys = ClientKeys::new(&config.keys);
-            let key = keys.check(made.secret.expose_secret()).expect(name);
+            let keys = ClientKeys::new(&config.keys, &config.teams);
+            let key = keys.check(made.secret.expose_secret(), 0).expect(name);
             assert_eq!(key.name(), name);
         }
     }

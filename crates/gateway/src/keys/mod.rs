@@ -3,10 +3,12 @@
 //! Keys are stored as their SHA-256, looked up by a prefix of it and compared in constant
 //! time. A client cannot choose a hash, so lookup time reveals nothing about how close a
 //! guess is. `trust` extracts the key from a request and checks it here; `config` reads
-//! the entries. Uses no other module.
+//! the entries of the file and `access` the stored ones. Uses no other module.
 
+mod client_key;
 mod entry;
 mod generate;
+mod hash;
 mod role;
 
 use std::collections::HashMap;
@@ -15,34 +17,67 @@ use std::sync::Arc;
 
 use majordomo::llm::KeyOwner;
 use majordomo::{Error, ErrorKind};
-use majordomo_rules::Glob;
 use secrecy::ExposeSecret;
-use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-pub use entry::{KeyEntry, KeySecret};
+pub use client_key::ClientKey;
+pub use entry::{KeyEntry, KeySecret, TeamEntry};
 pub use generate::{NewKey, generate_key};
+pub(crate) use generate::{generate_secret, quoted};
+use hash::{Hash, prefix, sha256};
+pub(crate) use hash::{hex, unhex};
 pub use role::KeyRole;
 
-type Hash = [u8; 32];
-
-/// Allowed models that a rejection lists; the rest are counted.
-const MAX_LISTED: usize = 8;
-
-/// The keys of a configuration.
+/// All keys: those of the configuration file, and those of the store.
 #[derive(Clone, Default)]
 pub struct ClientKeys {
     /// By hash prefix.
-    keys: HashMap<u64, Vec<(Hash, Arc<ClientKey>)>>,
+    secrets: HashMap<u64, Vec<KnownSecret>>,
+    /// Whether clients need a key, even if none is known.
+    required: bool,
 }
 
-/// An authenticated client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClientKey {
-    name: String,
-    role: KeyRole,
-    /// `None` means all.
-    models: Option<Vec<Glob>>,
+/// A secret that opens a key.
+#[derive(Clone)]
+struct KnownSecret {
+    hash: Hash,
+    /// When it stops working, in milliseconds of Unix time.
+    until_millis: Option<i64>,
+    key: Arc<ClientKey>,
+}
+
+/// A stored key with its secrets.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredGrant {
+    /// Its own secret is not used.
+    pub(crate) entry: KeyEntry,
+    /// Hashes, and when each stops working, in milliseconds of Unix time.
+    pub(crate) secrets: Vec<(Hash, Option<i64>)>,
+    pub(crate) frozen: bool,
+}
+
+/// Why a presented key is not accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyRefusal {
+    /// No key has this secret, or no longer.
+    #[error("the key is unknown")]
+    Unknown,
+    /// The key of this name has expired.
+    #[error("the key `{0}` has expired: ask the operator for a new one")]
+    Expired(Arc<str>),
+    /// The key of this name is frozen.
+    #[error("the key `{0}` is frozen: ask the operator")]
+    Frozen(Arc<str>),
+}
+
+impl KeyRefusal {
+    /// The error for the client.
+    pub(crate) fn error(&self) -> Error {
+        Error::new(ErrorKind::Local, self.to_string())
+            .with_status(401)
+            .with_key_owner(KeyOwner::Client)
+    }
 }
 
 impl ClientKeys {
@@ -54,193 +89,122 @@ impl ClientKeys {
     ///
     /// let text = "[[keys]]\nname = \"laptop\"\nkey = \"canary\"\nmodels = [\"coder\"]";
     /// let config = Config::parse("majordomo.toml", text, &BTreeMap::new()).unwrap();
-    /// let keys = ClientKeys::new(&config.keys);
-    /// let laptop = keys.check("canary").unwrap();
+    /// let keys = ClientKeys::new(&config.keys, &config.teams);
+    /// let now_millis = 1_794_924_000_000;
+    /// let laptop = keys.check("canary", now_millis).unwrap();
     /// assert!(laptop.may_use("coder") && !laptop.may_use("thinking"));
-    /// assert!(keys.check("guess").is_none());
+    /// assert!(keys.check("guess", now_millis).is_err());
     /// ```
-    pub fn new(entries: &[KeyEntry]) -> Self {
-        let compile = |entry: &KeyEntry| {
+    pub fn new(entries: &[KeyEntry], teams: &[TeamEntry]) -> Self {
+        let mut keys = Self::default();
+        for entry in entries {
             let hash = match &entry.secret {
                 KeySecret::Sha256(hash) => *hash,
                 KeySecret::Plain(key) => sha256(key.expose_secret()),
             };
-            let globs = |models: &Vec<String>| models.iter().map(|m| Glob::new(m)).collect();
-            let key = ClientKey {
-                name: entry.name.clone(),
-                role: entry.role,
-                models: entry.models.as_ref().map(globs),
-            };
-            (hash, Arc::new(key))
-        };
-        let mut keys: HashMap<u64, Vec<(Hash, Arc<ClientKey>)>> = HashMap::new();
-        for (hash, key) in entries.iter().map(compile) {
-            keys.entry(part(&hash)).or_default().push((hash, key));
+            let key = Arc::new(ClientKey::new(entry, team_of(entry, teams), false));
+            keys.add(hash, None, key);
         }
-        Self { keys }
+        keys
     }
 
-    /// Whether no key is configured: every client on this machine may use every model.
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
+    /// Adds stored keys. A key of the file keeps its name: a stored one with the same is
+    /// left out, as is one whose team does not exist.
+    pub(crate) fn with_stored(
+        mut self,
+        grants: &[StoredGrant],
+        teams: &[&TeamEntry],
+        required: bool,
+    ) -> Self {
+        let taken: Vec<Arc<str>> = self.all().map(|key| key.shared_name()).collect();
+        for grant in grants {
+            let entry = &grant.entry;
+            let team = entry.team.as_ref();
+            let team = team.map(|name| teams.iter().find(|team| team.name == *name));
+            if taken.iter().any(|name| **name == *entry.name) || matches!(team, Some(None)) {
+                tracing::warn!(
+                    key = entry.name,
+                    "a stored key is refused: the file has one of its name, or its team is gone"
+                );
+                continue;
+            }
+            let team = team.flatten().copied();
+            let key = Arc::new(ClientKey::new(entry, team, grant.frozen));
+            for (hash, until_millis) in &grant.secrets {
+                self.add(*hash, *until_millis, Arc::clone(&key));
+            }
+        }
+        self.required |= required;
+        self
+    }
+
+    fn add(&mut self, hash: Hash, until_millis: Option<i64>, key: Arc<ClientKey>) {
+        let secret = KnownSecret {
+            hash,
+            until_millis,
+            key,
+        };
+        self.secrets.entry(prefix(&hash)).or_default().push(secret);
+        self.required = true;
+    }
+
+    /// Whether every client on this machine may use every model without a key: none is
+    /// configured, and none was ever stored.
+    pub fn is_keyless(&self) -> bool {
+        !self.required
     }
 
     /// The key with this name.
     pub(crate) fn named(&self, name: &str) -> Option<Arc<ClientKey>> {
-        self.all().find(|key| key.name == name).cloned()
+        self.all().find(|key| key.name() == name).cloned()
     }
 
-    /// All names.
+    /// All names; a key with several secrets occurs as often.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.all().map(|key| key.name())
     }
 
+    /// Whether several keys share the gateway.
+    pub(crate) fn are_several(&self) -> bool {
+        let mut names = self.names();
+        let first = names.next();
+        names.any(|name| Some(name) != first)
+    }
+
     fn all(&self) -> impl Iterator<Item = &Arc<ClientKey>> {
-        self.keys.values().flatten().map(|(_, key)| key)
+        self.secrets.values().flatten().map(|secret| &secret.key)
     }
 
-    /// Looks up a presented key.
-    pub fn check(&self, presented: &str) -> Option<Arc<ClientKey>> {
+    /// Looks up a presented key, at this Unix time in milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// Says why the key is not accepted.
+    pub fn check(&self, presented: &str, now_millis: i64) -> Result<Arc<ClientKey>, KeyRefusal> {
         let presented = sha256(presented);
-        let near = self.keys.get(&part(&presented))?;
-        let same = near
-            .iter()
-            .find(|(hash, _)| bool::from(hash.ct_eq(&presented)));
-        same.map(|(_, key)| Arc::clone(key))
-    }
-}
-
-/// The hash prefix used for lookup.
-fn part(hash: &Hash) -> u64 {
-    let [a, b, c, d, e, f, g, h, ..] = *hash;
-    u64::from_be_bytes([a, b, c, d, e, f, g, h])
-}
-
-impl ClientKey {
-    /// The owner's name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// What the key may be used for.
-    pub fn role(&self) -> KeyRole {
-        self.role
-    }
-
-    /// Whether it may use a model. Every element of a chain must be allowed.
-    pub fn may_use(&self, model: &str) -> bool {
-        let Some(allowed) = &self.models else {
-            return true;
-        };
-        let mut elements = model
-            .split(',')
-            .map(str::trim)
-            .filter(|e| !e.is_empty())
-            .peekable();
-        elements.peek().is_some() && elements.all(|e| allowed.iter().any(|glob| glob.matches(e)))
-    }
-}
-
-impl ClientKey {
-    /// Rejects a model that it may not use.
-    pub(crate) fn allow(&self, model: &str) -> Result<(), Error> {
-        if self.may_use(model) {
-            return Ok(());
+        let near = self.secrets.get(&prefix(&presented));
+        let mut near = near.into_iter().flatten();
+        let found = near.find(|secret| bool::from(secret.hash.ct_eq(&presented)));
+        let secret = found.ok_or(KeyRefusal::Unknown)?;
+        if secret.until_millis.is_some_and(|end| now_millis >= end) {
+            return Err(KeyRefusal::Unknown);
         }
-        let text = format!(
-            "the key `{}` may not use the model `{model}`; it allows {}",
-            self.name,
-            self.allowed()
-        );
-        // OpenAI's code for a model that a valid key has no access to.
-        let error = Error::new(ErrorKind::Local, text).with_code("model_not_found");
-        Err(error.with_status(403).with_key_owner(KeyOwner::Client))
+        secret.key.check(now_millis)?;
+        Ok(Arc::clone(&secret.key))
     }
+}
 
-    /// The allowed models, for people.
-    fn allowed(&self) -> String {
-        let patterns = self.models.as_deref().unwrap_or_default();
-        let shown = patterns.iter().take(MAX_LISTED);
-        let mut names: Vec<String> = shown.map(|glob| format!("`{glob}`")).collect();
-        if patterns.len() > MAX_LISTED {
-            names.push(format!("and {} more", patterns.len() - MAX_LISTED));
-        }
-        names.join(", ")
-    }
+fn team_of<'a>(entry: &KeyEntry, teams: &'a [TeamEntry]) -> Option<&'a TeamEntry> {
+    let name = entry.team.as_deref()?;
+    teams.iter().find(|team| team.name == name)
 }
 
 /// Prints no secrets, not even hashes.
 impl fmt::Debug for ClientKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list()
-            .entries(self.keys.values().flatten().map(|(_, key)| &key.name))
-            .finish()
+        f.debug_list().entries(self.names()).finish()
     }
-}
-
-fn sha256(text: &str) -> Hash {
-    Sha256::digest(text.as_bytes()).into()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn keys(entries: &[(&str, KeySecret, Option<Vec<&str>>)]) -> ClientKeys {
-        let entry = |(name, secret, models): &(&str, KeySecret, Option<Vec<&str>>)| KeyEntry {
-            name: (*name).to_owned(),
-            secret: secret.clone(),
-            role: KeyRole::Client,
-            models: models
-                .as_ref()
-                .map(|all| all.iter().map(|m| (*m).to_owned()).collect()),
-            models_span: 0..0,
-            span: 0..0,
-        };
-        let entries: Vec<KeyEntry> = entries.iter().map(entry).collect();
-        ClientKeys::new(&entries)
-    }
-
-    #[test]
-    fn keys_are_recognized_by_plain_text_or_hash() {
-        let keys = keys(&[
-            ("a", KeySecret::Plain("CANARY-a".into()), None),
-            ("b", KeySecret::Sha256(sha256("CANARY-b")), None),
-        ]);
-        let name = |presented| keys.check(presented).map(|key| key.name().to_owned());
-        assert_eq!(name("CANARY-a").as_deref(), Some("a"));
-        assert_eq!(name("CANARY-b").as_deref(), Some("b"));
-        for wrong in ["", "CANARY", "CANARY-a ", "canary-a"] {
-            assert_eq!(name(wrong), None, "{wrong}");
-        }
-        assert!(!keys.is_empty() && ClientKeys::default().is_empty());
-        assert_eq!(ClientKeys::default().check(""), None);
-    }
-
-    #[test]
-    fn a_chain_is_allowed_only_if_every_element_is() {
-        let keys = keys(&[(
-            "a",
-            KeySecret::Plain("k".into()),
-            Some(vec!["coder", "demo/*"]),
-        )]);
-        let key = keys.check("k").unwrap();
-        for (model, may) in [
-            ("coder", true),
-            ("demo/text", true),
-            ("demo/text, coder", true),
-            ("demo/text,openai/gpt-6", false),
-            ("coder2", false),
-            ("", false),
-            (",", false),
-        ] {
-            assert_eq!(key.may_use(model), may, "{model}");
-        }
-    }
-
-    #[test]
-    fn debug_output_contains_no_key() {
-        let keys = keys(&[("laptop", KeySecret::Plain("CANARY".into()), None)]);
-        assert_eq!(format!("{keys:?}"), "[\"laptop\"]");
-    }
-}
+mod tests;

@@ -8,9 +8,9 @@ pub enum KeyRole {
     /// Calls models.
     #[default]
     Client,
-    /// Also reads from the operator's listener.
+    /// Also reads its own team's requests and usage on the operator's listener.
     Viewer,
-    /// Also makes changes there.
+    /// Reads and changes everything there.
     Operator,
 }
 

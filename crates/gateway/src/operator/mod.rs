@@ -31,6 +31,7 @@ use tokio::time::timeout;
 use open_connections::{InFlight, OpenConnections};
 pub(crate) use thread::OperatorThread;
 
+use crate::ledger_sink::now_millis;
 use crate::server::{ServerContext, TlsAcceptorHandle, ready};
 use crate::state::GatewayState;
 use crate::traces::RequestTrace;
@@ -228,7 +229,14 @@ fn admit(
     if peer.on_loopback {
         return Ok(());
     }
-    let key = authenticate_client(&state.keys, &context.auth_throttle, peer.from, headers, uri)?;
+    let key = authenticate_client(
+        &state.keys,
+        &context.auth_throttle,
+        peer.from,
+        headers,
+        uri,
+        now_millis(),
+    )?;
     // A non-loopback address always requires a key, even if a later configuration has
     // none.
     let Some(key) = key else {

@@ -24,7 +24,8 @@ impl RequestSink for RequestLog {
             ($level:ident, $message:literal) => {
                 tracing::$level!(
                     request = &*record.id,
-                    key = record.key.as_deref(),
+                    key = record.caller.key.as_deref(),
+                    team = record.caller.team.as_deref(),
                     dialect = %record.dialect,
                     model = record.model,
                     target = record.target,

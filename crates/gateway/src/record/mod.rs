@@ -3,8 +3,8 @@
 //! Each request leaves exactly one [`FinishedRequest`], whether it was served, refused or
 //! abandoned. The log, metrics, traces and spans read nothing else. A record holds no
 //! content, no key but its name, and no provider's text, which may quote the request; the
-//! texts that clients choose are bounded. May use `clip`, `fronts`, `outcome`, `pricing`
-//! and `routes`.
+//! texts that clients choose are bounded. May use `clip`, `fronts`, `identity`,
+//! `outcome`, `pricing` and `routes`.
 
 mod bounds;
 mod call;
@@ -32,6 +32,7 @@ pub use sink::{Needs, RequestSink, RoutedRequest, StartedCall, StartedRequest};
 pub use trace_parent::TraceParent;
 
 use crate::fronts::EndpointLabels;
+use crate::identity::CallerIdentity;
 use crate::outcome::{AttemptSummary, RequestOutcome};
 use crate::routes::RouteTrace;
 
@@ -46,8 +47,8 @@ pub struct FinishedRequest {
     pub took: Duration,
     /// When a stream had its first content.
     pub first_token: Option<Duration>,
-    /// The name of the client's key.
-    pub key: Option<Arc<str>>,
+    /// Who it is counted for.
+    pub caller: CallerIdentity,
     /// The client's dialect.
     pub dialect: Dialect,
     /// What it asked for.
@@ -119,7 +120,7 @@ impl Default for FinishedRequest {
             arrived: UNIX_EPOCH,
             took: Duration::ZERO,
             first_token: None,
-            key: None,
+            caller: CallerIdentity::default(),
             dialect: Dialect::new(""),
             kind: RequestKind::default(),
             endpoint: EndpointLabels::default(),

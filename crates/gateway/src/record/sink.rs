@@ -8,6 +8,7 @@ use majordomo::chain::AttemptKind;
 use majordomo::llm::Dialect;
 
 use super::{FinishedRequest, RequestKind};
+use crate::identity::CallerIdentity;
 
 /// Receives the start and the record of every request.
 ///
@@ -68,8 +69,8 @@ pub struct StartedRequest<'a> {
 pub struct RoutedRequest<'a> {
     /// Its id.
     pub id: &'a str,
-    /// The name of the client's key.
-    pub key: Option<&'a str>,
+    /// Who it is counted for.
+    pub caller: &'a CallerIdentity,
     /// The requested model.
     pub model: &'a str,
     /// The route's name, if the model is one.

@@ -97,6 +97,7 @@ fn is_open(state: &GatewayState) -> bool {
         from,
         &nothing,
         &Uri::from_static("/"),
+        0,
     )
     .is_ok()
 }

@@ -58,7 +58,7 @@ impl AdmissionLimits {
         Self {
             requests: server.max_requests,
             bytes: server.max_bytes_in_flight,
-            shared: keys.names().nth(1).is_some(),
+            shared: keys.are_several(),
         }
     }
 

@@ -21,11 +21,13 @@ use super::guarded_body::{INTERNAL_ERROR, shutting_down};
 use super::head::{RejectedHead, TOO_LONG};
 use super::readiness::ready;
 use crate::admitted::AdmittedRequest;
+use crate::clock::wall_clock;
 use crate::exchange::{Arrival, Exchange};
 use crate::fronts::{self, Endpoint, EndpointLabels, Front};
 use crate::handlers;
 use crate::heavy_lane::LaneHandle;
-use crate::record::{RequestKind, TraceParent};
+use crate::identity::CallerIdentity;
+use crate::record::{RequestKind, TraceParent, unix_millis};
 use crate::respond::{error_response, fail};
 use crate::response_body::Body;
 use crate::state::GatewayState;
@@ -44,7 +46,7 @@ pub(super) async fn dispatch(
     let state = context.state.load_full();
     let origins = &state.server.origins;
     let boundary = Boundary::Clients {
-        keyless: state.keys.is_empty(),
+        keyless: state.keys.is_keyless(),
         origins,
     };
     let caller = boundary.check(request.method(), request.uri(), request.headers());
@@ -104,11 +106,15 @@ async fn admit(
         from,
         &head.headers,
         &head.uri,
+        unix_millis(wall_clock()),
     ) {
         Ok(key) => key,
         Err(error) => return (fail(front, exchange, error), None),
     };
-    exchange.set_key(key.as_ref().map(|key| Arc::from(key.name())));
+    match CallerIdentity::read(key.as_deref(), &head.headers) {
+        Ok(caller) => exchange.set_caller(caller),
+        Err(error) => return (fail(front, exchange, error), None),
+    }
     let announced = body.as_ref().map_or(0, |body| body.size_hint().lower());
     if let Err(error) = check_body_headers(&head.headers, announced, state.server.max_body) {
         return (fail(front, exchange, error), None);

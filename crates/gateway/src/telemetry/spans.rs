@@ -49,7 +49,7 @@ fn request_attributes(record: &FinishedRequest) -> Attributes {
     attributes.set_known(names::HTTP_STATUS, status);
     attributes.set_known(names::ERROR_TYPE, error_type(record));
     attributes.set(names::REQUEST_ID, text(&record.id));
-    attributes.set_known(names::KEY, record.key.as_deref().map(text));
+    attributes.set_known(names::KEY, record.caller.key.as_deref().map(text));
     attributes.set(names::DIALECT, text(record.dialect.as_str()));
     let model = Some(&*record.model).filter(|model| !model.is_empty());
     attributes.set_known(names::MODEL, model.map(redact));

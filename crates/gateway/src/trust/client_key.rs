@@ -26,8 +26,9 @@ pub(crate) fn authenticate_client(
     from: IpAddr,
     headers: &HeaderMap,
     uri: &Uri,
+    now_millis: i64,
 ) -> Result<Option<Arc<ClientKey>>, Error> {
-    match_key(keys, headers, uri).map_err(|error| {
+    match_key(keys, headers, uri, now_millis).map_err(|error| {
         let wrong = error.status() == Some(401) && !presented(headers, uri).is_empty();
         if wrong && auth_throttle.is_throttled(from) {
             throttled()
@@ -48,17 +49,18 @@ fn match_key(
     keys: &ClientKeys,
     headers: &HeaderMap,
     uri: &Uri,
+    now_millis: i64,
 ) -> Result<Option<Arc<ClientKey>>, Error> {
-    if keys.is_empty() {
+    if keys.is_keyless() {
         return Ok(None);
     }
     let mut presented = presented(headers, uri);
     presented.dedup();
     match presented.as_slice() {
         [] => Err(refused(NO_KEY)),
-        [key] => match keys.check(key) {
-            Some(key) => Ok(Some(key)),
-            None => Err(refused("the key is unknown")),
+        [key] => match keys.check(key, now_millis) {
+            Ok(key) => Ok(Some(key)),
+            Err(refusal) => Err(refusal.error()),
         },
         _ => {
             let text = "the request contains two different keys: send one";

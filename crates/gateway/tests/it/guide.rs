@@ -60,6 +60,7 @@ fn every_key_is_documented_in_the_guide() {
         "[providers.groq]\nzzz",
         "[providers.groq.models.m]\nzzz",
         "[[keys]]\nname = \"a\"\nkey = \"b\"\nzzz",
+        "[[teams]]\nname = \"a\"\nzzz",
         "[[routes]]\nmodel = \"a\"\nservices = [{ spec = \"demo/text\" }]\nzzz",
     ] {
         for key in known(section) {

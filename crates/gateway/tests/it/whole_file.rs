@@ -48,6 +48,14 @@ fn the_server_section_and_keys_are_parsed() {
     ));
     assert!(matches!(config.keys[1].secret, KeySecret::Plain(_)));
     assert_eq!(config.keys[1].models, None);
+    let [laptop, phone] = &*config.keys else {
+        panic!("two keys");
+    };
+    assert_eq!(laptop.team.as_deref(), Some("search"));
+    assert_eq!(laptop.expires_millis, Some(1_801_440_000_000));
+    assert!(laptop.sees_all && !laptop.asserts_users);
+    assert!(phone.asserts_users && phone.team.is_none());
+    assert_eq!(config.teams[0].name, "search");
 }
 
 #[test]

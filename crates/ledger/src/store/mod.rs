@@ -3,6 +3,7 @@
 //! A store is synchronous and owned by one thread: the writer's, or that of a command.
 //! Every operation is idempotent, so what failed half-way is simply repeated.
 
+mod access;
 mod error;
 mod lease;
 mod sqlite;
@@ -16,9 +17,13 @@ use crate::report::{
 };
 use crate::rows::LedgerEntry;
 
+pub use access::{
+    AccessChange, AccessStore, AuditQuery, AuditRow, AuditStamp, MAX_KEY_SECRETS, MAX_STORED_KEYS,
+    StoredAccess, StoredKey, StoredSecret, StoredTeam,
+};
 pub use error::StoreError;
 pub use lease::{Lease, LeaseRequest};
-pub use sqlite::SqliteStore;
+pub use sqlite::{SqliteAccess, SqliteStore};
 
 /// Looks up the price of a past attempt.
 pub type RepriceFn<'a> = dyn FnMut(&RepriceSubject) -> Option<Arc<PriceCard>> + 'a;

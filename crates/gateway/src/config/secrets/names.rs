@@ -41,7 +41,7 @@ pub(in crate::config) const SECRET_NAMES: [&str; 13] = [
 const HARMLESS: [&str; 2] = ["legacy_max_tokens", "max_tokens"];
 
 /// Keys whose values may be displayed, and sections that contain only such keys.
-pub(in crate::config) const SETTINGS: [&str; 87] = [
+pub(in crate::config) const SETTINGS: [&str; 95] = [
     "above",
     "active",
     "advance_on_permanent",
@@ -49,9 +49,11 @@ pub(in crate::config) const SETTINGS: [&str; 87] = [
     "aliases",
     "all_benched",
     "any",
+    "asserts_users",
     "balance",
     "base",
     "base_url",
+    "budget",
     "cache",
     "cache_read",
     "cache_write",
@@ -66,6 +68,7 @@ pub(in crate::config) const SETTINGS: [&str; 87] = [
     "drain",
     "enabled",
     "end_users",
+    "expires",
     "factor",
     "fetch",
     "file",
@@ -79,6 +82,7 @@ pub(in crate::config) const SETTINGS: [&str; 87] = [
     "latest",
     "ledger",
     "legacy_max_tokens",
+    "limits",
     "listen",
     "max",
     "max_body",
@@ -109,11 +113,14 @@ pub(in crate::config) const SETTINGS: [&str; 87] = [
     "retries",
     "role",
     "routes",
+    "scope",
     "server",
     "services",
     "smart",
     "spec",
     "structured",
+    "team",
+    "teams",
     "threshold",
     "tier",
     "tiers",
@@ -128,6 +135,7 @@ pub(in crate::config) const SETTINGS: [&str; 87] = [
     "version",
     "vision",
     "weight",
+    "when_exhausted",
     "within",
 ];
 

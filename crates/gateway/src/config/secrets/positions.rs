@@ -15,8 +15,29 @@ use crate::config::Span;
 type SpannedValue<'a> = Spanned<DeValue<'a>>;
 
 /// Sections whose values are displayed unless they look like secrets.
-const ORDINARY: [&str; 7] = [
-    "server", "fetch", "vision", "health", "chain", "aliases", "routes",
+const ORDINARY: [&str; 9] = [
+    "server",
+    "fetch",
+    "vision",
+    "health",
+    "chain",
+    "aliases",
+    "routes",
+    "teams",
+    "end_users",
+];
+
+/// Settings of a client key that are no secrets.
+const KEY_SETTINGS: [&str; 9] = [
+    "name",
+    "team",
+    "role",
+    "scope",
+    "expires",
+    "asserts_users",
+    "limits",
+    "budget",
+    "when_exhausted",
 ];
 
 /// Finds all spans that must be masked, with their text where they are strings.
@@ -62,9 +83,15 @@ impl HiddenSpans {
             }
             DeValue::Table(entry) => {
                 for (name, value) in entry {
-                    let known = ["name", "models", "role", "hash", "key"];
+                    let known = KEY_SETTINGS.into_iter().chain(["models", "hash", "key"]);
                     match (most_similar(name.get_ref(), known), value.get_ref()) {
-                        (Some("name" | "role"), DeValue::String(_)) => self.ordinary(value),
+                        (Some("hash" | "key"), _) => self.secret(value),
+                        (Some("limits" | "budget"), DeValue::Table(_)) => self.ordinary(value),
+                        (Some("asserts_users"), DeValue::Boolean(_)) => self.ordinary(value),
+                        (Some("expires"), DeValue::Datetime(_)) => self.ordinary(value),
+                        (Some(name), DeValue::String(_)) if name != "models" => {
+                            self.ordinary(value);
+                        }
                         (Some("models"), DeValue::Array(models)) if texts(models) => {
                             self.ordinary(value);
                         }

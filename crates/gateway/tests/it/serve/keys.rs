@@ -174,3 +174,24 @@ async fn an_oversized_or_malformed_body_is_rejected() {
         }
     }
 }
+
+#[tokio::test]
+async fn an_expired_key_is_refused_by_name() {
+    let gateway = TestGateway::start(
+        "[[keys]]\nname = \"old\"\nkey = \"canary-canary-canary-old\"\nexpires = \"2020-01-31\"\n\
+         [[keys]]\nname = \"new\"\nkey = \"canary-canary-canary-new\"\nexpires = \"9999-01-31\"\n",
+    )
+    .await;
+    let (path, body) = request_for(Protocol::Chat, "demo/text");
+    let old = ("x-api-key", "canary-canary-canary-old");
+    let reply = gateway.request(&path, &[old], &body).await;
+    assert_eq!(reply.status, 401, "{}", reply.text());
+    assert!(
+        reply.text().contains("`old` has expired"),
+        "{}",
+        reply.text()
+    );
+    let new = ("x-api-key", "canary-canary-canary-new");
+    let reply = gateway.request(&path, &[new], &body).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+}

@@ -196,6 +196,38 @@ async fn a_refused_request_is_recorded_without_calls() {
     let record = recorder.records(1).await.remove(0);
     assert_eq!(record.outcome, RequestOutcome::Failed);
     assert_eq!((record.status, record.calls.len()), (401, 0));
-    assert_eq!((&*record.model, &record.key), ("", &None));
+    assert_eq!((&*record.model, &record.caller.key), ("", &None));
     assert_eq!(recorder.started(), 1);
+}
+
+#[tokio::test]
+async fn a_request_is_counted_for_its_key_team_end_user_and_tags() {
+    let config = "[[teams]]\nname = \"search\"\n\
+                  [[keys]]\nname = \"chat\"\nkey = \"a-long-enough-key\"\nteam = \"search\"\n\
+                  asserts_users = true\n";
+    let (server, recorder) = recorded(config).await;
+    let body = r#"{"model":"demo/text","messages":[{"role":"user","content":"hi"}]}"#;
+    let key = ("authorization", "Bearer a-long-enough-key");
+    let headers = [
+        key,
+        ("x-openwebui-user-email", "ada@example.com"),
+        ("x-majordomo-tags", "project=x,env=ci"),
+    ];
+    let reply = server.request("/v1/chat/completions", &headers, body).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let record = recorder.records(1).await.remove(0);
+    let caller = &record.caller;
+    assert_eq!(caller.key.as_deref(), Some("chat"));
+    assert_eq!(caller.team.as_deref(), Some("search"));
+    assert_eq!(caller.user.as_deref(), Some("ada@example.com"));
+    let tags: Vec<&str> = caller.tags.iter().map(|tag| &**tag).collect();
+    assert_eq!(tags, ["project=x", "env=ci"]);
+    let headers = [key, ("x-majordomo-tags", "project")];
+    let reply = server.request("/v1/chat/completions", &headers, body).await;
+    assert_eq!(reply.status, 400, "{}", reply.text());
+    assert!(
+        reply.text().contains("project=x,env=ci"),
+        "{}",
+        reply.text()
+    );
 }

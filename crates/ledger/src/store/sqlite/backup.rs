@@ -9,7 +9,7 @@ use rusqlite::backup::Backup;
 use crate::store::StoreError;
 
 use super::connection::{at, open};
-use super::{DAYS, MAIN, SqliteStore, make_private, schema};
+use super::{DAYS, MAIN, SqliteAccess, SqliteStore, make_private, schema};
 
 /// Pages copied per step; a writer gets its turn between two steps.
 const PAGES: i32 = 1_000;
@@ -38,6 +38,11 @@ impl SqliteStore {
         // Rollups first: a copy whose days are ahead is caught up, the other way round a
         // day would have to be summed anew.
         copy(&self.main, &to.join(MAIN))?;
+        let keys = SqliteAccess::path(&self.folder);
+        if keys.is_file() {
+            let keys = SqliteAccess::open(&self.folder)?;
+            copy(keys.connection(), &SqliteAccess::path(to))?;
+        }
         let days = self.stored_days()?;
         for day in &days {
             let file = self.day(*day)?;

@@ -2,8 +2,9 @@
 //!
 //! `day_file` inserts and reads rows, `rollup` sums them, `reports` answers questions,
 //! `maintenance` checks, forgets and drops, `reprice` corrects, `lease` keeps budgets,
-//! `backup` copies. Several processes may use one folder; SQLite's locks order them.
+//! `backup` copies, `access` keeps keys and teams. Several processes may use one folder; SQLite's locks order them.
 
+mod access;
 mod backup;
 mod connection;
 mod day_file;
@@ -30,6 +31,7 @@ use crate::request_id::RequestId;
 use crate::rows::{FinishedRow, LedgerEntry, OpenAttempt};
 use crate::store::{Lease, LeaseRequest, RepriceFn, Store, StoreError};
 
+pub use access::SqliteAccess;
 use connection::{at, open};
 use day_file::DayFile;
 use names::NameIds;
