@@ -3,7 +3,8 @@
 //! - [`PriceBook`] knows the price of a target; [`PriceCard::cost`] prices
 //!   [`Quantities`]. Money is integers: [`Rate`] in picodollars, [`Cost`] in
 //!   nanodollars, rounded half-up once per row.
-//! - A [`Store`] keeps rows, rollups and leases; [`SqliteStore`] in a folder.
+//! - A [`Store`] keeps rows, rollups and leases: [`SqliteStore`] in a folder,
+//!   [`PostgresStore`] in a database that several nodes share.
 //! - [`Ledger`] owns the thread that writes; a [`LedgerSender`] never waits.
 //!
 //! ```
@@ -51,7 +52,10 @@ pub use store::{
     AccessChange, AccessStore, AuditQuery, AuditRow, AuditStamp, MAX_KEY_SECRETS, MAX_STORED_KEYS,
     SqliteAccess, StoredAccess, StoredKey, StoredSecret, StoredTeam,
 };
-pub use store::{Lease, LeaseRequest, RepriceFn, SqliteStore, Store, StoreError};
+pub use store::{
+    Lease, LeaseRequest, PostgresStore, PostgresUrl, PostgresUrlError, RepriceFn, SqliteStore,
+    Store, StoreError, StorePlace,
+};
 pub use writer::{
     Ledger, LedgerSender, LedgerStatus, OpenStore, Pseudonyms, StatusSnapshot, WriterOptions,
 };

@@ -190,6 +190,46 @@ pub struct OpenAttempt {
     pub cost_if_lost: Option<Cost>,
 }
 
+impl OpenAttempt {
+    /// The rows of a request whose process died with these attempts open.
+    pub(crate) fn lost(attempts: Vec<Self>) -> Option<FinishedRow> {
+        let first = attempts.first()?;
+        let request = RequestRow {
+            id: first.request,
+            key: first.key.clone(),
+            team: first.team.clone(),
+            user: None,
+            tags: Vec::new(),
+            dialect: "".into(),
+            route: None,
+            rule: None,
+            model: first.model.clone(),
+            outcome: "lost".into(),
+            status: 0,
+            duration_ms: 0,
+            first_token_ms: None,
+        };
+        // Counted from 1: reports count a request by its first attempt.
+        let numbered = (1..).zip(attempts);
+        let attempts = numbered.map(|(number, open)| AttemptRow {
+            number,
+            kind: open.kind,
+            target: open.target,
+            price: None,
+            used: Quantities {
+                input: open.input_estimate,
+                ..Quantities::default()
+            },
+            cost: open.cost_if_lost,
+            reported_cost: None,
+            settle: SettleClass::Lost,
+            failure: None,
+        });
+        let attempts = attempts.collect();
+        Some(FinishedRow { request, attempts })
+    }
+}
+
 /// One entry of the queue to a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -22,7 +22,7 @@
 //! # }
 //! ```
 //!
-//! [`data`] and [`started`] locate what is not in the repository, so that no test is skipped
+//! [`Postgres`] hands out databases of a real server. [`data`] and [`started`] locate what is not in the repository, so that no test is skipped
 //! silently.
 //!
 //! Failures panic: this crate is for tests only.
@@ -36,6 +36,7 @@ mod files;
 pub mod frames;
 mod http2;
 mod player;
+mod postgres;
 mod script;
 mod upstream;
 
@@ -46,5 +47,6 @@ pub use connection_log::{Connection, Request};
 pub use data::{data, installed, started};
 pub use files::files;
 pub use http2::{Http2Settings, Http2Upstream, StreamStep};
+pub use postgres::Postgres;
 pub use script::Script;
 pub use upstream::Upstream;

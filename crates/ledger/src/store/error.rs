@@ -35,6 +35,24 @@ pub enum StoreError {
         /// The cause.
         source: rusqlite::Error,
     },
+    /// PostgreSQL refused, or cannot be reached.
+    #[error("the ledger at {place} cannot be used: {reason}")]
+    Postgres {
+        /// The server, without a password.
+        place: String,
+        /// The cause and what caused it.
+        reason: String,
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The store took too long.
+    #[error("the ledger at {place} did not answer within {seconds} s")]
+    Late {
+        /// The server, without a password.
+        place: String,
+        /// The deadline.
+        seconds: u64,
+    },
     /// Something that cannot be done with this store.
     #[error("{0}")]
     Refused(String),

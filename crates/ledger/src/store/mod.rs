@@ -6,6 +6,8 @@
 mod access;
 mod error;
 mod lease;
+mod place;
+mod postgres;
 mod sqlite;
 
 use std::sync::Arc;
@@ -23,6 +25,8 @@ pub use access::{
 };
 pub use error::StoreError;
 pub use lease::{Lease, LeaseRequest};
+pub use place::StorePlace;
+pub use postgres::{PostgresStore, PostgresUrl, PostgresUrlError};
 pub use sqlite::{SqliteAccess, SqliteStore};
 
 /// Looks up the price of a past attempt.

@@ -28,6 +28,8 @@ pub(super) struct WriterThread {
     spool: Option<Spool>,
     /// Entries that are not written yet, oldest first.
     pending: VecDeque<LedgerEntry>,
+    /// Whether what earlier processes left open was looked for.
+    recovered: bool,
     /// The day on which old days were last dropped.
     swept: Option<Day>,
 }
@@ -49,6 +51,7 @@ impl WriterThread {
             store: None,
             spool,
             pending: VecDeque::new(),
+            recovered: false,
             swept: None,
         }
     }
@@ -114,14 +117,18 @@ impl WriterThread {
     }
 
     fn try_deliver(&mut self) -> Result<(), StoreError> {
+        let idle = self.store.is_some();
+        let result = self.open_and_write();
+        // A connection may have been cut while nothing was written.
+        if idle && result.is_err() {
+            return self.open_and_write();
+        }
+        result
+    }
+
+    fn open_and_write(&mut self) -> Result<(), StoreError> {
         if self.store.is_none() {
-            let mut store = (self.open)()?;
-            let lost = store.recover()?;
-            self.status.add_lost(lost);
-            if lost > 0 {
-                tracing::warn!(lost, "attempts were open when an earlier process ended");
-            }
-            self.store = Some(store);
+            self.store = Some((self.open)()?);
         }
         let result = self.write_all();
         if result.is_err() {
@@ -144,6 +151,16 @@ impl WriterThread {
             self.status.add_written(entries.len());
             if spool.mark_delivered(position).is_err() {
                 break;
+            }
+        }
+        // After the spool, which may have the rows of what looks lost; and once, because a
+        // store that is opened anew would take this process's own attempts for lost.
+        if !self.recovered {
+            let lost = store.recover()?;
+            self.recovered = true;
+            self.status.add_lost(lost);
+            if lost > 0 {
+                tracing::warn!(lost, "attempts were open when an earlier process ended");
             }
         }
         if !self.pending.is_empty() {

@@ -8,7 +8,7 @@ use rusqlite::backup::Backup;
 
 use crate::store::StoreError;
 
-use super::connection::{at, open};
+use super::connection::{at, make_private as private_file, open};
 use super::{DAYS, MAIN, SqliteAccess, SqliteStore, make_private, schema};
 
 /// Pages copied per step; a writer gets its turn between two steps.
@@ -69,6 +69,7 @@ impl SqliteStore {
 }
 
 fn copy(from: &Connection, path: &Path) -> Result<(), StoreError> {
+    private_file(path)?;
     let mut to = Connection::open(path).map_err(at(path))?;
     let backup = Backup::new(from, &mut to).map_err(at(path))?;
     backup

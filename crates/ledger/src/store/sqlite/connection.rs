@@ -21,6 +21,7 @@ pub(super) fn at(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError + '_ {
 
 /// Opens a file and migrates it to the newest of `steps`.
 pub(super) fn open(path: &Path, steps: &[&str]) -> Result<Connection, StoreError> {
+    make_private(path)?;
     let mut db = Connection::open(path).map_err(at(path))?;
     settings(&db).map_err(at(path))?;
     let known = steps.len() as i64;
@@ -37,6 +38,33 @@ pub(super) fn open(path: &Path, steps: &[&str]) -> Result<Connection, StoreError
         migrate(&mut db, steps).map_err(at(path))?;
     }
     Ok(db)
+}
+
+/// Creates the file if it is missing, and lets only its owner read it. SQLite gives its
+/// journals the same permissions.
+pub(super) fn make_private(path: &Path) -> Result<(), StoreError> {
+    let io = |source| StoreError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let mut options = std::fs::OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // A file that may only be read is SQLite's to report.
+    let Ok(_file) = options.open(path) else {
+        return Ok(());
+    };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mut permissions = _file.metadata().map_err(io)?.permissions();
+        if permissions.mode() & 0o077 != 0 {
+            permissions.set_mode(0o600);
+            _file.set_permissions(permissions).map_err(io)?;
+        }
+    }
+    Ok(())
 }
 
 fn settings(db: &Connection) -> rusqlite::Result<()> {

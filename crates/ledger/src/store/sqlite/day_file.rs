@@ -23,6 +23,9 @@ pub(super) struct DayFile {
     pub(super) path: PathBuf,
     names: NameIds,
     prices: HashMap<i64, i64>,
+    /// The sequence number of the next attempt, if the highest one was withdrawn: rollups
+    /// have seen that number already.
+    next_attempt: Option<i64>,
 }
 
 impl DayFile {
@@ -32,7 +35,17 @@ impl DayFile {
             path: path.to_owned(),
             names: NameIds::default(),
             prices: HashMap::new(),
+            next_attempt: None,
         })
+    }
+
+    /// Whether a request has its row.
+    pub(super) fn has_request(&self, id: RequestId) -> Result<bool, StoreError> {
+        let mut select = self
+            .db
+            .prepare_cached("SELECT 1 FROM request WHERE id = ?1")
+            .map_err(at(&self.path))?;
+        select.exists([id.bytes()]).map_err(at(&self.path))
     }
 
     /// Inserts requests and attempts that are not there yet.
@@ -46,6 +59,7 @@ impl DayFile {
             let _ = self.db.execute_batch("ROLLBACK");
             self.names.clear();
             self.prices.clear();
+            self.next_attempt = None;
         }
         result.map_err(at(&self.path))
     }
@@ -56,7 +70,10 @@ impl DayFile {
     ) -> rusqlite::Result<()> {
         self.db.execute_batch("BEGIN IMMEDIATE")?;
         for row in rows {
-            self.insert_request(&row.request)?;
+            // A request that is there may only have been called lost.
+            if !self.insert_request(&row.request)? && self.withdraw_lost(row)? {
+                self.insert_request(&row.request)?;
+            }
             for attempt in &row.attempts {
                 self.insert_attempt(row.request.id, attempt)?;
             }
@@ -64,7 +81,39 @@ impl DayFile {
         self.db.execute_batch("COMMIT")
     }
 
-    fn insert_request(&mut self, row: &RequestRow) -> rusqlite::Result<()> {
+    /// Removes attempts that were called lost, if the row has others. Returns whether there
+    /// were any.
+    fn withdraw_lost(&mut self, row: &FinishedRow) -> rusqlite::Result<bool> {
+        let lost = SettleClass::Lost;
+        if row.attempts.iter().any(|attempt| attempt.settle == lost) {
+            return Ok(false);
+        }
+        let values = params![row.request.id.bytes(), lost.number()];
+        let withdrawn = self
+            .db
+            .prepare_cached(
+                "INSERT INTO withdrawn (request, number, target, key, team, model, input, cost)
+                 SELECT request, number, target, key, team, model, input, cost
+                 FROM attempt JOIN request r ON r.id = request
+                 WHERE request = ?1 AND settle = ?2",
+            )?
+            .execute(values)?;
+        if withdrawn == 0 {
+            return Ok(false);
+        }
+        let last: i64 = self
+            .db
+            .query_row("SELECT max(seq) FROM attempt", [], |row| row.get(0))?;
+        self.next_attempt = Some(self.next_attempt.unwrap_or_default().max(last + 1));
+        let delete = "DELETE FROM attempt WHERE request = ?1 AND settle = ?2";
+        self.db.execute(delete, values)?;
+        let delete = "DELETE FROM request WHERE id = ?1";
+        self.db.execute(delete, [row.request.id.bytes()])?;
+        Ok(true)
+    }
+
+    /// Returns whether the request was not there yet.
+    fn insert_request(&mut self, row: &RequestRow) -> rusqlite::Result<bool> {
         let tags = row.tags.join(",");
         let texts = [
             row.key.as_deref(),
@@ -86,7 +135,7 @@ impl DayFile {
             "INSERT OR IGNORE INTO request
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         )?;
-        insert.execute(params![
+        let inserted = insert.execute(params![
             row.id.bytes(),
             key,
             team,
@@ -101,7 +150,7 @@ impl DayFile {
             stored(row.duration_ms),
             row.first_token_ms.map(stored),
         ])?;
-        Ok(())
+        Ok(inserted > 0)
     }
 
     fn insert_attempt(&mut self, request: RequestId, row: &AttemptRow) -> rusqlite::Result<()> {
@@ -114,11 +163,12 @@ impl DayFile {
         let mut insert = self.db.prepare_cached(
             "INSERT OR IGNORE INTO attempt (request, number, kind, target, price, input,
                  cache_read, cache_write_5m, cache_write_1h, image_input, output, reasoning,
-                 images, cost, reported_cost, settle, failure)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                 images, cost, reported_cost, settle, failure, seq)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+                 ?18)",
         )?;
         let used = &row.used;
-        insert.execute(params![
+        let inserted = insert.execute(params![
             request.bytes(),
             row.number,
             row.kind.number(),
@@ -136,7 +186,11 @@ impl DayFile {
             row.reported_cost.map(Cost::nanodollars),
             row.settle.number(),
             failure,
+            self.next_attempt,
         ])?;
+        if inserted > 0 {
+            self.next_attempt = None;
+        }
         Ok(())
     }
 

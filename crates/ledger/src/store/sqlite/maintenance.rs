@@ -6,15 +6,14 @@ use rusqlite::{Connection, params};
 
 use crate::civil::Day;
 use crate::money::Cost;
-use crate::quantities::Quantities;
 use crate::report::VerifyReport;
 use crate::request_id::RequestId;
-use crate::rows::{AttemptRow, FinishedRow, OpenAttempt, RequestRow, SettleClass};
+use crate::rows::{FinishedRow, OpenAttempt};
 use crate::store::StoreError;
 
 use super::connection::at;
 use super::names;
-use super::rollup::{self, sum_day};
+use super::rollup::{self, sum_whole_day};
 use super::run_lock;
 use super::{DAYS, SqliteStore};
 
@@ -36,13 +35,20 @@ impl SqliteStore {
                 requests.entry(attempt.request).or_default().push(attempt);
             }
         }
-        let lost: Vec<FinishedRow> = requests.into_values().filter_map(lost_row).collect();
+        let ended: Vec<RequestId> = requests.keys().copied().collect();
+        let mut lost: Vec<FinishedRow> = Vec::new();
+        for (id, attempts) in requests {
+            // The row of a request that ended may have been written without closing these.
+            if !self.day(id.day())?.has_request(id)? {
+                lost.extend(OpenAttempt::lost(attempts));
+            }
+        }
         let count = lost.iter().map(|row| row.attempts.len() as u64).sum();
         self.write_finished(&lost.iter().collect::<Vec<_>>())?;
         self.in_main(|main, _| {
             let mut delete = main.prepare_cached("DELETE FROM open_attempt WHERE request = ?1")?;
-            for row in &lost {
-                delete.execute([row.request.id.bytes()])?;
+            for id in &ended {
+                delete.execute([id.bytes()])?;
             }
             Ok(())
         })?;
@@ -110,7 +116,7 @@ impl SqliteStore {
                 continue;
             }
             let path = file.path.clone();
-            let sums = sum_day(&file.db, 0, 0).map_err(at(&path))?;
+            let sums = sum_whole_day(&file.db).map_err(at(&path))?;
             let last = sums.last_attempt;
             let mut total = rollup::RollupSums::default();
             for group in sums.groups.values() {
@@ -159,42 +165,6 @@ fn open_attempts(main: &Connection) -> rusqlite::Result<Vec<(String, OpenAttempt
         open.extend(serde_json::from_str(&entry).ok().map(|entry| (run, entry)));
     }
     Ok(open)
-}
-
-/// The rows of a request whose process died.
-fn lost_row(attempts: Vec<OpenAttempt>) -> Option<FinishedRow> {
-    let first = attempts.first()?;
-    let request = RequestRow {
-        id: first.request,
-        key: first.key.clone(),
-        team: first.team.clone(),
-        user: None,
-        tags: Vec::new(),
-        dialect: "".into(),
-        route: None,
-        rule: None,
-        model: first.model.clone(),
-        outcome: "lost".into(),
-        status: 0,
-        duration_ms: 0,
-        first_token_ms: None,
-    };
-    let attempts = attempts.into_iter().map(|open| AttemptRow {
-        number: open.number,
-        kind: open.kind,
-        target: open.target,
-        price: None,
-        used: Quantities {
-            input: open.input_estimate,
-            ..Quantities::default()
-        },
-        cost: open.cost_if_lost,
-        reported_cost: None,
-        settle: SettleClass::Lost,
-        failure: None,
-    });
-    let attempts = attempts.collect();
-    Some(FinishedRow { request, attempts })
 }
 
 fn erase(db: &Connection, user: &str) -> rusqlite::Result<u64> {

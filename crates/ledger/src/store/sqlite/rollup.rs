@@ -2,7 +2,8 @@
 //!
 //! A day's rollups are a function of its file. `rolled` remembers how far a day has been
 //! summed, in the same transaction as the sums: a crash between the two files is caught
-//! up, and rows that a damaged journal lost are noticed and the day is summed anew.
+//! up, and rows that a damaged journal lost are noticed and the day is summed anew. Rows
+//! that were withdrawn are subtracted once.
 
 use std::collections::HashMap;
 
@@ -34,28 +35,43 @@ pub(super) struct DaySums {
     pub(super) groups: HashMap<(i64, [i64; 4]), RollupSums>,
     /// By the number of the joined tags.
     tags: HashMap<(i64, i64), RollupSums>,
+    /// What is to be subtracted.
+    withdrawn: HashMap<(i64, [i64; 4]), RollupSums>,
     pub(super) last_attempt: i64,
     last_correction: i64,
+    last_withdrawn: i64,
+}
+
+/// Sums all rows that are there.
+pub(super) fn sum_whole_day(file: &Connection) -> rusqlite::Result<DaySums> {
+    let mut day = DaySums::default();
+    add_attempts(file, &mut day)?;
+    add_corrections(file, &mut day)?;
+    Ok(day)
 }
 
 /// Sums the rows after these sequence numbers.
-pub(super) fn sum_day(
-    file: &Connection,
-    after_attempt: i64,
-    after_correction: i64,
-) -> rusqlite::Result<DaySums> {
+fn sum_day(file: &Connection, after: Rolled) -> rusqlite::Result<DaySums> {
     let mut day = DaySums {
-        last_attempt: after_attempt,
-        last_correction: after_correction,
+        last_attempt: after.attempt,
+        last_correction: after.correction,
+        last_withdrawn: after.withdrawn,
         ..DaySums::default()
     };
+    add_attempts(file, &mut day)?;
+    add_corrections(file, &mut day)?;
+    add_withdrawn(file, &mut day)?;
+    Ok(day)
+}
+
+fn add_attempts(file: &Connection, day: &mut DaySums) -> rusqlite::Result<()> {
     let mut select = file.prepare_cached(
         "SELECT seq, request, number, target, input, cache_read, cache_write_5m, cache_write_1h,
                 output, reasoning, images, ifnull(reported_cost, cost), settle,
                 r.key, r.team, r.model, r.tags
          FROM attempt JOIN request r ON r.id = request WHERE seq > ?1",
     )?;
-    let mut rows = select.query([after_attempt])?;
+    let mut rows = select.query([day.last_attempt])?;
     while let Some(row) = rows.next()? {
         let count = |index| row.get::<_, i64>(index).map(restored);
         let quarter = quarter_of_millis(RequestId::from_bytes(row.get(1)?).millis());
@@ -91,13 +107,17 @@ pub(super) fn sum_day(
         }
         day.last_attempt = day.last_attempt.max(row.get(0)?);
     }
+    Ok(())
+}
+
+fn add_corrections(file: &Connection, day: &mut DaySums) -> rusqlite::Result<()> {
     let mut select = file.prepare_cached(
         "SELECT c.seq, c.request, a.target, c.difference, c.was_unpriced, r.key, r.team, r.model,
                 r.tags
          FROM correction c JOIN request r ON r.id = c.request
          JOIN attempt a ON a.request = c.request AND a.number = c.number WHERE c.seq > ?1",
     )?;
-    let mut rows = select.query([after_correction])?;
+    let mut rows = select.query([day.last_correction])?;
     while let Some(row) = rows.next()? {
         let quarter = quarter_of_millis(RequestId::from_bytes(row.get(1)?).millis());
         let difference = Cost::from_nanodollars(row.get(3)?);
@@ -112,7 +132,34 @@ pub(super) fn sum_day(
         }
         day.last_correction = day.last_correction.max(row.get(0)?);
     }
-    Ok(day)
+    Ok(())
+}
+
+/// Attempts that were called lost. They have no tags.
+fn add_withdrawn(file: &Connection, day: &mut DaySums) -> rusqlite::Result<()> {
+    let mut select = file.prepare_cached(
+        "SELECT seq, request, number, target, key, team, model, input, cost
+         FROM withdrawn WHERE seq > ?1",
+    )?;
+    let mut rows = select.query([day.last_withdrawn])?;
+    while let Some(row) = rows.next()? {
+        let quarter = quarter_of_millis(RequestId::from_bytes(row.get(1)?).millis());
+        let cost: Option<i64> = row.get(8)?;
+        let sums = UsageSums {
+            requests: u64::from(row.get::<_, i64>(2)? == 1),
+            attempts: 1,
+            input: row.get(7).map(restored)?,
+            cost: Cost::from_nanodollars(cost.unwrap_or_default()),
+            unpriced: u64::from(cost.is_none()),
+            lost: 1,
+            ..UsageSums::default()
+        };
+        let group = [row.get(4)?, row.get(5)?, row.get(6)?, row.get(3)?];
+        let withdrawn = day.withdrawn.entry((quarter, group)).or_default();
+        withdrawn.sums.add(&sums);
+        day.last_withdrawn = day.last_withdrawn.max(row.get(0)?);
+    }
+    Ok(())
 }
 
 /// Adds the rows of a day that are not in the rollups yet. Runs in a transaction on
@@ -138,13 +185,15 @@ pub(super) fn roll_up(
             (from.attempt, from.correction) = (attempts, corrections);
         } else {
             remove(main, day)?;
-            (from.attempt, from.correction) = (0, 0);
+            // What was withdrawn is not among the rows that are summed anew.
+            (from.attempt, from.correction, from.withdrawn) = (0, 0, last("withdrawn")?);
         }
     }
-    let sums = sum_day(&file.db, from.attempt, from.correction)?;
+    let sums = sum_day(&file.db, from)?;
     let after = Rolled {
         attempt: sums.last_attempt,
         correction: sums.last_correction,
+        withdrawn: sums.last_withdrawn,
         dropped: from.dropped,
     };
     if after == before {
@@ -152,7 +201,9 @@ pub(super) fn roll_up(
     }
     let day_names = file.names()?;
     let name = |id: &i64| day_names.get(id).map(String::as_str);
-    for ((quarter, group), sums) in &sums.groups {
+    let added = sums.groups.iter().map(|entry| (entry, 1));
+    let withdrawn = sums.withdrawn.iter().map(|entry| (entry, -1));
+    for (((quarter, group), sums), sign) in added.chain(withdrawn) {
         let mut ids = [0; 4];
         for (id, local) in ids.iter_mut().zip(group) {
             *id = names.id(main, name(local))?;
@@ -162,7 +213,7 @@ pub(super) fn roll_up(
             "INSERT INTO rollup VALUES (?15, ?16, ?17, ?18, ?19, {VALUES})
              ON CONFLICT DO UPDATE SET {ADDED}"
         ))?;
-        bind(&mut upsert, sums)?;
+        bind(&mut upsert, sums, sign)?;
         for (index, value) in (15..).zip([*quarter, key, team, model, target]) {
             upsert.raw_bind_parameter(index, value)?;
         }
@@ -175,7 +226,7 @@ pub(super) fn roll_up(
                 "INSERT INTO tag_rollup VALUES (?15, ?16, {VALUES})
                  ON CONFLICT DO UPDATE SET {ADDED}"
             ))?;
-            bind(&mut upsert, sums)?;
+            bind(&mut upsert, sums, 1)?;
             upsert.raw_bind_parameter(15, *quarter)?;
             upsert.raw_bind_parameter(16, tag)?;
             upsert.raw_execute()?;
@@ -189,17 +240,19 @@ pub(super) fn roll_up(
 pub(super) struct Rolled {
     pub(super) attempt: i64,
     correction: i64,
+    withdrawn: i64,
     /// Whether its rows were dropped once: the rollups then have more than the rows.
     pub(super) dropped: bool,
 }
 
 fn set_rolled(main: &Connection, day: Day, rolled: Rolled) -> rusqlite::Result<()> {
-    main.prepare_cached("INSERT OR REPLACE INTO rolled VALUES (?1, ?2, ?3, ?4)")?
+    main.prepare_cached("INSERT OR REPLACE INTO rolled VALUES (?1, ?2, ?3, ?4, ?5)")?
         .execute(params![
             day.number(),
             rolled.attempt,
             rolled.correction,
-            rolled.dropped
+            rolled.dropped,
+            rolled.withdrawn
         ])?;
     Ok(())
 }
@@ -227,40 +280,47 @@ const ADDED: &str = "requests = requests + excluded.requests,
     estimated = estimated + excluded.estimated, lost = lost + excluded.lost,
     repriced = repriced + excluded.repriced";
 
-fn bind(statement: &mut rusqlite::Statement<'_>, row: &RollupSums) -> rusqlite::Result<()> {
+/// Binds sums, or what is to be subtracted.
+fn bind(
+    statement: &mut rusqlite::Statement<'_>,
+    row: &RollupSums,
+    sign: i64,
+) -> rusqlite::Result<()> {
     let sums = &row.sums;
+    let count = |count: u64| sign * i64::try_from(count).unwrap_or(i64::MAX);
     let values = [
-        sums.requests,
-        sums.attempts,
-        sums.input,
-        sums.cache_read,
-        sums.cache_write_5m,
-        sums.cache_write_1h,
-        sums.output,
-        sums.reasoning,
-        sums.images,
+        count(sums.requests),
+        count(sums.attempts),
+        count(sums.input),
+        count(sums.cache_read),
+        count(sums.cache_write_5m),
+        count(sums.cache_write_1h),
+        count(sums.output),
+        count(sums.reasoning),
+        count(sums.images),
+        sign * sums.cost.nanodollars(),
+        sign * row.correction.nanodollars(),
+        count(sums.unpriced),
+        count(sums.estimated),
+        count(sums.lost),
     ];
     for (index, value) in (1..).zip(values) {
-        statement.raw_bind_parameter(index, i64::try_from(value).unwrap_or(i64::MAX))?;
+        statement.raw_bind_parameter(index, value)?;
     }
-    statement.raw_bind_parameter(10, sums.cost.nanodollars())?;
-    statement.raw_bind_parameter(11, row.correction.nanodollars())?;
-    let counts = [sums.unpriced, sums.estimated, sums.lost];
-    for (index, value) in (12..).zip(counts) {
-        statement.raw_bind_parameter(index, i64::try_from(value).unwrap_or(i64::MAX))?;
-    }
-    statement.raw_bind_parameter(20, i64::try_from(row.repriced).unwrap_or(i64::MAX))
+    statement.raw_bind_parameter(20, count(row.repriced))
 }
 
 /// How far a day has been summed.
 pub(super) fn rolled(main: &Connection, day: Day) -> rusqlite::Result<Rolled> {
-    let mut select =
-        main.prepare_cached("SELECT attempt, correction, dropped FROM rolled WHERE day = ?1")?;
+    let mut select = main.prepare_cached(
+        "SELECT attempt, correction, dropped, withdrawn FROM rolled WHERE day = ?1",
+    )?;
     let row = select.query_row([day.number()], |row| {
         Ok(Rolled {
             attempt: row.get(0)?,
             correction: row.get(1)?,
             dropped: row.get(2)?,
+            withdrawn: row.get(3)?,
         })
     });
     Ok(row.optional()?.unwrap_or_default())

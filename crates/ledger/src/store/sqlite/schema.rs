@@ -39,6 +39,8 @@ pub(super) const MAIN: &[&str] = &[
          id INTEGER PRIMARY KEY AUTOINCREMENT, budget TEXT NOT NULL, window INTEGER NOT NULL,
          node TEXT NOT NULL, amount INTEGER NOT NULL);
      CREATE INDEX lease_by_budget ON lease (budget, window);",
+    // 3: how far withdrawn rows are in the rollups.
+    "ALTER TABLE rolled ADD COLUMN withdrawn INTEGER NOT NULL DEFAULT 0;",
 ];
 
 /// A day's file: the rows themselves. It has its own names, so that dropping it drops
@@ -66,4 +68,9 @@ pub(super) const DAY: &[&str] = &[
          seq INTEGER PRIMARY KEY, request BLOB NOT NULL, number INTEGER NOT NULL,
          made INTEGER NOT NULL, price INTEGER NOT NULL, difference INTEGER NOT NULL,
          was_unpriced INTEGER NOT NULL, UNIQUE (request, number, made));",
+    // 2: attempts that were called lost, until their own rows arrived.
+    "CREATE TABLE withdrawn (
+         seq INTEGER PRIMARY KEY, request BLOB NOT NULL, number INTEGER NOT NULL,
+         target INTEGER NOT NULL, key INTEGER NOT NULL, team INTEGER NOT NULL,
+         model INTEGER NOT NULL, input INTEGER NOT NULL, cost INTEGER);",
 ];

@@ -12,6 +12,11 @@ use crate::rows::{NOON, SIMPLE_COST, all, attempt, card, finished, opened, simpl
 /// Opens the same store again, as another process would.
 pub(crate) trait Place {
     fn open(&self) -> Box<dyn Store>;
+
+    /// Closes a store as the end of its process would.
+    fn close(&self, store: Box<dyn Store>) {
+        drop(store);
+    }
 }
 
 pub(crate) fn total(store: &mut dyn Store) -> UsageSums {
@@ -243,7 +248,7 @@ pub(crate) fn an_open_attempt_of_a_dead_process_becomes_lost_once(place: &dyn Pl
     // While its process lives, another one leaves it alone.
     let mut other = place.open();
     assert_eq!(other.recover().unwrap(), 0);
-    drop(store);
+    place.close(store);
     assert_eq!(other.recover().unwrap(), 1);
     assert_eq!(other.recover().unwrap(), 0);
     let sums = total(&mut *other);
@@ -258,11 +263,45 @@ pub(crate) fn an_attempt_that_was_settled_is_not_lost(place: &dyn Place) {
     };
     store.write(&[opened(row.request.id, 1)]).unwrap();
     store.write(&[LedgerEntry::Finished(row)]).unwrap();
-    drop(store);
+    place.close(store);
     let mut store = place.open();
     assert_eq!(store.recover().unwrap(), 0);
     let sums = total(&mut *store);
     assert_eq!((sums.attempts, sums.lost), (1, 0));
+}
+
+pub(crate) fn rows_that_arrive_after_all_replace_what_was_called_lost(place: &dyn Place) {
+    let mut store = place.open();
+    let LedgerEntry::Finished(mut row) = simple(0, 1, "laptop") else {
+        unreachable!()
+    };
+    row.request.team = None;
+    let id = row.request.id;
+    store
+        .write(&[opened(id, 1), opened(id, 2), simple(1, 2, "laptop")])
+        .unwrap();
+    place.close(store);
+    // Another process calls them lost, while theirs is only cut off from the store.
+    let mut store = place.open();
+    assert_eq!(store.recover().unwrap(), 2);
+    assert_eq!(
+        (total(&mut *store).lost, total(&mut *store).requests),
+        (2, 2)
+    );
+    store.write(&[LedgerEntry::Finished(row.clone())]).unwrap();
+    let sums = total(&mut *store);
+    assert_eq!((sums.lost, sums.requests, sums.attempts), (0, 2, 2));
+    assert_eq!(sums.cost, SIMPLE_COST + SIMPLE_COST);
+    assert_eq!(store.verify().unwrap().problems, [] as [&str; 0]);
+    let found = store.requests(&RequestQuery {
+        limit: 10,
+        ..RequestQuery::default()
+    });
+    assert_eq!(found.unwrap()[1].request, row.request);
+    // Delivered once more, and looked for once more: nothing changes.
+    store.write(&[LedgerEntry::Finished(row)]).unwrap();
+    assert_eq!(store.recover().unwrap(), 0);
+    assert_eq!(total(&mut *store), sums);
 }
 
 pub(crate) fn repricing_writes_compensating_rows_and_the_old_report_stays(place: &dyn Place) {
@@ -359,6 +398,7 @@ macro_rules! store_tests {
             a_forgotten_user_is_nowhere_and_the_requests_stay
             an_open_attempt_of_a_dead_process_becomes_lost_once
             an_attempt_that_was_settled_is_not_lost
+            rows_that_arrive_after_all_replace_what_was_called_lost
             repricing_writes_compensating_rows_and_the_old_report_stays
             settled_and_leased_never_exceed_the_limit
             rows_around_midnight_are_in_their_own_days

@@ -1,0 +1,204 @@
+//! One connection, used from one thread, and a deadline for everything.
+//!
+//! The driver is asynchronous and the store is not: each call runs on a runtime of the
+//! session's own until it ends or its deadline passes. A connection that failed or timed
+//! out is closed, and the next call makes a new one.
+
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio::time::timeout;
+use tokio_postgres::{Client, NoTls};
+
+use crate::store::StoreError;
+
+use super::PostgresUrl;
+use super::migrations;
+use super::tls::RustlsConnect;
+
+/// How long a new connection may take, its migration included.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long the ordinary work of a writer may take.
+pub(super) const WRITE: Duration = Duration::from_secs(5);
+/// How long a report may take.
+pub(super) const REPORT: Duration = Duration::from_secs(60);
+/// How long a command that reads or rewrites everything may take.
+pub(super) const MAINTENANCE: Duration = Duration::from_secs(3_600);
+
+/// A connection to a migrated database.
+pub(super) struct Session {
+    /// `None` only while it is dropped.
+    runtime: Option<Runtime>,
+    url: PostgresUrl,
+    client: Option<Client>,
+    /// The number of this run, locked by the connection.
+    run: i64,
+    /// Grows with each connection: what was remembered of the last one may be wrong.
+    connections: u64,
+}
+
+impl Session {
+    pub(super) fn open(url: PostgresUrl) -> Result<Self, StoreError> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|source| failed(&url, Box::new(source)))?;
+        let mut session = Self {
+            runtime: Some(runtime),
+            url,
+            client: None,
+            run: 0,
+            connections: 0,
+        };
+        session.connect()?;
+        Ok(session)
+    }
+
+    /// The number that open attempts of this connection have.
+    pub(super) fn run(&self) -> i64 {
+        self.run
+    }
+
+    /// Which connection this is, from 1.
+    pub(super) fn connections(&self) -> u64 {
+        self.connections
+    }
+
+    /// The server, without a password.
+    pub(super) fn place(&self) -> String {
+        self.url.to_string()
+    }
+
+    /// Connects unless there is a connection, and brings the schema up to date.
+    pub(super) fn connect(&mut self) -> Result<(), StoreError> {
+        if self
+            .client
+            .as_ref()
+            .is_some_and(|client| !client.is_closed())
+        {
+            return Ok(());
+        }
+        self.client = None;
+        let runtime = self.runtime.as_ref().expect("taken by drop only");
+        // Random, so that no two runs share it.
+        let run = fastrand::i64(1..);
+        let url = &self.url;
+        let connecting = async {
+            let mut client = connect(url).await?;
+            let found = migrations::migrate(&mut client, migrations::STEPS).await;
+            let found = found.map_err(|error| failed(url, Box::new(error)))?;
+            if let Some(found) = found {
+                return Err(StoreError::Newer {
+                    place: url.to_string(),
+                    found,
+                    known: migrations::STEPS.len() as i64,
+                });
+            }
+            let locked = client.execute("SELECT pg_advisory_lock($1)", &[&run]).await;
+            locked.map_err(|error| failed(url, Box::new(error)))?;
+            Ok(client)
+        };
+        let connected = runtime.block_on(async { timeout(CONNECT, connecting).await });
+        let client = connected.unwrap_or_else(|_| Err(late(url, CONNECT)))?;
+        self.client = Some(client);
+        self.run = run;
+        self.connections += 1;
+        Ok(())
+    }
+
+    /// Runs `work` until it ends, at most for `deadline`.
+    pub(super) fn call<T>(
+        &mut self,
+        deadline: Duration,
+        work: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, StoreError> {
+        self.connect()?;
+        let runtime = self.runtime.as_ref().expect("taken by drop only");
+        let mut client = self.client.take().expect("just connected");
+        let ended = runtime.block_on(async { timeout(deadline, work(&mut client)).await });
+        match ended {
+            Ok(Ok(value)) => {
+                self.client = Some(client);
+                Ok(value)
+            }
+            // The next call must not find what this one left, such as a transaction.
+            Ok(Err(error)) => Err(failed(&self.url, Box::new(error))),
+            Err(_) => Err(late(&self.url, deadline)),
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.client = None;
+        if let Some(runtime) = self.runtime.take() {
+            // Waiting for its threads would block whoever drops the session.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// A connection with our settings.
+async fn connect(url: &PostgresUrl) -> Result<Client, StoreError> {
+    let tls = url.config().get_ssl_mode() != tokio_postgres::config::SslMode::Disable;
+    let client = if tls {
+        let root = url.root().cloned();
+        // Reads files.
+        let connector = tokio::task::spawn_blocking(move || RustlsConnect::new(root.as_deref()));
+        let connector = connector
+            .await
+            .map_err(|error| failed(url, Box::new(error)))?;
+        let connector = connector.map_err(|error| failed(url, Box::new(error)))?;
+        url.config()
+            .connect(connector)
+            .await
+            .map(|(client, connection)| {
+                tokio::spawn(connection);
+                client
+            })
+    } else {
+        url.config()
+            .connect(NoTls)
+            .await
+            .map(|(client, connection)| {
+                tokio::spawn(connection);
+                client
+            })
+    };
+    let client = client.map_err(|error| failed(url, Box::new(error)))?;
+    // A server that lost sight of us releases our locks within a minute, not after hours.
+    let settings = "SET search_path TO majordomo, pg_catalog;
+        SET synchronous_commit TO on;
+        SET tcp_keepalives_idle TO 30; SET tcp_keepalives_interval TO 10;
+        SET tcp_keepalives_count TO 3;
+        SET idle_in_transaction_session_timeout TO '60s'";
+    let set = client.batch_execute(settings).await;
+    set.map_err(|error| failed(url, Box::new(error)))?;
+    Ok(client)
+}
+
+fn late(url: &PostgresUrl, deadline: Duration) -> StoreError {
+    StoreError::Late {
+        place: url.to_string(),
+        seconds: deadline.as_secs(),
+    }
+}
+
+fn failed(url: &PostgresUrl, source: Box<dyn std::error::Error + Send + Sync>) -> StoreError {
+    StoreError::Postgres {
+        place: url.to_string(),
+        reason: chain(&*source),
+        source,
+    }
+}
+
+/// An error and its causes. The driver's own text is "db error".
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut texts: Vec<String> = causes.map(ToString::to_string).collect();
+    texts.dedup();
+    if texts.len() > 1 && texts[0] == "db error" {
+        texts.remove(0);
+    }
+    texts.join(": ")
+}
