@@ -14,6 +14,8 @@ use crate::flow::{ByFlow, Flow};
 pub(crate) struct Core {
     bounds: Bounds,
     free: u64,
+    /// Units held beyond a total that was lowered.
+    excess: u64,
     /// Contains only flows that hold units.
     held: HashMap<Flow, u64, ByFlow>,
     queue: Drr,
@@ -44,6 +46,7 @@ impl Core {
     pub(crate) fn new(bounds: Bounds) -> Self {
         Self {
             free: bounds.units,
+            excess: 0,
             queue: Drr::new(bounds.quantum),
             bounds,
             held: HashMap::default(),
@@ -55,6 +58,27 @@ impl Core {
 
     pub(crate) fn total(&self) -> u64 {
         self.bounds.units
+    }
+
+    /// Sets another total, and grants units that are new.
+    pub(crate) fn resize(&mut self, units: u64) -> Wake {
+        let old = self.bounds.units;
+        if units >= old {
+            let more = units - old;
+            let owed = more.min(self.excess);
+            self.excess -= owed;
+            self.free += more - owed;
+        } else {
+            let less = old - units;
+            let taken = less.min(self.free);
+            self.free -= taken;
+            self.excess += less - taken;
+        }
+        if self.bounds.held_per_flow == old {
+            self.bounds.held_per_flow = units;
+        }
+        self.bounds.units = units;
+        self.grant()
     }
 
     pub(crate) fn free(&self) -> u64 {
@@ -126,7 +150,9 @@ impl Core {
     /// Releases units and grants them to the next waiters.
     pub(crate) fn release(&mut self, flow: Flow, units: u64) -> Wake {
         if units > 0 {
-            self.free += units;
+            let swallowed = units.min(self.excess);
+            self.excess -= swallowed;
+            self.free += units - swallowed;
             if let Some(held) = self.held.get_mut(&flow) {
                 *held -= units;
                 if *held == 0 {

@@ -26,6 +26,8 @@ mod drr;
 mod error;
 mod flow;
 mod permit;
+mod policy;
+mod quota;
 mod semaphore;
 mod shared;
 
@@ -35,4 +37,14 @@ pub use budget::{Budget, BudgetExhausted, Charge};
 pub use error::AcquireError;
 pub use flow::Flow;
 pub use permit::Permit;
+pub use policy::{
+    BudgetLimits, BudgetWindow, LimitPolicy, Nanodollars, TrafficLimits, UnpricedPolicy,
+    WhenExhausted,
+};
+pub use quota::{
+    AlertSink, BudgetAlert, BudgetUsage, Calendar, ClosedLease, LeaseAsk, LeaseBackend, LeaseGrant,
+    LeaseReply, LeaseWait, Level, LevelId, LevelKind, LevelPolicy, LimitRegistry, LimitStack,
+    MemoryLeases, Moment, NoAlerts, RateState, Refusal, RefusedBy, RequestCharge, Reservation,
+    ReservationAsk, ReserveOutcome, SeatQueue, UtcCalendar,
+};
 pub use semaphore::FairSemaphore;

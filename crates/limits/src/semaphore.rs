@@ -6,7 +6,7 @@ use crate::acquire::Acquire;
 use crate::bounds::Bounds;
 use crate::flow::Flow;
 use crate::permit::Permit;
-use crate::shared::SharedCore;
+use crate::shared::{SharedCore, wake_all};
 
 /// A semaphore that serves waiters fairly across flows. Clones share it.
 ///
@@ -44,6 +44,13 @@ impl FairSemaphore {
     /// Dropping the future leaves the queue and passes the turn on.
     pub fn acquire(&self, flow: Flow, cost: u64) -> Acquire {
         Acquire::new(self.shared.clone(), flow, cost)
+    }
+
+    /// Changes the number of units. Units that are held beyond the new number are not
+    /// granted again when they are released.
+    pub fn resize(&self, units: u64) {
+        let wake = self.shared.lock().resize(units);
+        wake_all(wake);
     }
 
     /// Returns the number of units, available or held.

@@ -6,8 +6,8 @@ use super::reader::{ConfigField, ConfigReader, Section};
 use super::specs::{self, SpecEntry, SpecNames};
 use super::{
     Config, KeyRole, ServerSettings, ServiceEntry, chain, exposed_without_keys, fetch, keys,
-    ledger, operator_exposed_without_role, prices, providers, routes, server, teams, unreachable,
-    vision,
+    ledger, limits, operator_exposed_without_role, prices, providers, routes, server, teams,
+    unreachable, vision,
 };
 
 /// Reads every section, then checks what involves more than one.
@@ -38,6 +38,12 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     }
     if let Some(section) = section("prices", "[prices]") {
         config.prices = prices::read_prices(section);
+    }
+    if let Some(section) = section("limits", "[limits]") {
+        config.limits = limits::read_limits(section);
+    }
+    if let Some(section) = section("end_users", "[end_users]") {
+        config.limits.end_users = limits::read_end_users(section);
     }
     let providers = root.take("providers");
     let providers = providers.and_then(|field| field.section_or("[providers]", providers::HINT));

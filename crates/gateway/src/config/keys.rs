@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::expiry::read_expiry;
+use super::limits::read_policy;
 use super::reader::{ConfigField, ConfigText, Section};
 use super::suggest::suggest;
 use crate::keys::{KeyEntry, KeyRole, KeySecret, TeamEntry, unhex};
@@ -101,6 +102,7 @@ fn entry(
     let team = section.take("team").map(|field| team(&field, teams));
     let expires = section.take("expires").map(|field| read_expiry(&field));
     let asserts_users = section.flag("asserts_users").unwrap_or_default();
+    let limits = read_policy(&mut section);
     section.finish();
     let name = name?;
     let entry = KeyEntry {
@@ -112,6 +114,7 @@ fn entry(
         sees_all: sees_all?,
         expires_millis: expires.map_or(Some(None), |expires| expires.map(Some))?,
         asserts_users,
+        limits: limits.into(),
         models,
         models_span: models_span.unwrap_or_default(),
         span,

@@ -26,6 +26,7 @@ mod find;
 mod foreign_format;
 mod keys;
 mod ledger;
+mod limits;
 mod listen;
 mod models;
 mod origins;
@@ -66,6 +67,7 @@ pub(crate) use exposed::warn_if_exposed;
 pub use fetch::FetchSettings;
 pub use find::find_config;
 pub use ledger::{LedgerPlace, LedgerSettings};
+pub use limits::{AlertSettings, LimitSettings};
 pub use listen::{ListenError, listen_address};
 pub use majordomo::health::HealthConfig;
 pub use majordomo_balance::Tactic;
@@ -124,6 +126,8 @@ pub struct Config {
     pub ledger: LedgerSettings,
     /// Prices beyond the shipped table.
     pub prices: PriceSettings,
+    /// Limits of everyone, and how budgets are kept.
+    pub limits: LimitSettings,
     /// The version of the file's meaning, if it states one.
     pub version: Option<u64>,
     /// Whether placeholders stand for variables that are not set; see
@@ -172,6 +176,7 @@ impl Config {
             chain: ChainSettings::default(),
             ledger: LedgerSettings::default(),
             prices: PriceSettings::default(),
+            limits: LimitSettings::default(),
             version: None,
             lacks_variables: false,
             warnings: Vec::new(),

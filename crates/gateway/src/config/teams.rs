@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::limits::read_policy;
 use super::reader::Section;
 use crate::keys::TeamEntry;
 
@@ -13,6 +14,7 @@ pub(super) fn read_teams(sections: Vec<Section<'_>>) -> Vec<TeamEntry> {
         let span = section.span.clone();
         let name = section.require("name", "name the team: `name = \"search\"`");
         let name = name.and_then(|field| field.non_empty());
+        let limits = read_policy(&mut section);
         section.finish();
         let Some(name) = name else {
             continue;
@@ -24,6 +26,7 @@ pub(super) fn read_teams(sections: Vec<Section<'_>>) -> Vec<TeamEntry> {
         }
         entries.push(TeamEntry {
             name: name.value,
+            limits: limits.into(),
             span,
         });
     }

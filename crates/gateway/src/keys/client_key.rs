@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use majordomo::llm::KeyOwner;
 use majordomo::{Error, ErrorKind};
+use majordomo_limits::LimitPolicy;
 use majordomo_rules::Glob;
 
 use super::{KeyEntry, KeyRefusal, KeyRole, TeamEntry};
@@ -21,6 +22,8 @@ pub struct ClientKey {
     expires_millis: Option<i64>,
     asserts_users: bool,
     frozen: bool,
+    limits: Arc<LimitPolicy>,
+    team_limits: Arc<LimitPolicy>,
     /// `None` means all.
     models: Option<Vec<Glob>>,
 }
@@ -36,6 +39,10 @@ impl ClientKey {
             expires_millis: entry.expires_millis,
             asserts_users: entry.asserts_users,
             frozen,
+            limits: Arc::clone(&entry.limits),
+            team_limits: team
+                .map(|team| Arc::clone(&team.limits))
+                .unwrap_or_default(),
             models: entry.models.as_ref().map(globs),
         }
     }
@@ -69,6 +76,16 @@ impl ClientKey {
     /// The team, shared by the records of its requests.
     pub(crate) fn shared_team(&self) -> Option<Arc<str>> {
         self.team.clone()
+    }
+
+    /// Its own limits.
+    pub(crate) fn limits(&self) -> &Arc<LimitPolicy> {
+        &self.limits
+    }
+
+    /// The limits that it shares with its team.
+    pub(crate) fn team_limits(&self) -> &Arc<LimitPolicy> {
+        &self.team_limits
     }
 
     /// What the key may be used for.

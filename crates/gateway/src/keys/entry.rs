@@ -1,8 +1,10 @@
 //! Client keys and teams as the configuration declares them.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use majordomo::dsn::SecretString;
+use majordomo_limits::LimitPolicy;
 
 use super::KeyRole;
 
@@ -24,6 +26,8 @@ pub struct KeyEntry {
     pub expires_millis: Option<i64>,
     /// Whether its client may name end users.
     pub asserts_users: bool,
+    /// Its rates, concurrency and budget.
+    pub limits: Arc<LimitPolicy>,
     /// The models it may use, as globs; `None` means all.
     pub models: Option<Vec<String>>,
     /// Position of `models`; empty without it.
@@ -51,6 +55,8 @@ impl KeyEntry {
 pub struct TeamEntry {
     /// Its name.
     pub name: String,
+    /// The rates, concurrency and budget that its keys share.
+    pub limits: Arc<LimitPolicy>,
     /// Position in the file.
     pub span: Range<usize>,
 }

@@ -1,0 +1,369 @@
+//! One window of one budget, as this node spends it.
+//!
+//! Reservations are held against leases: open + spent ≤ leased, except where spending is
+//! only counted. What an attempt used is settled against the oldest lease; a lease that is
+//! spent is closed. The lock is held for a few instructions and never while the backend is
+//! called.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::alert::{AlertSink, AlertSteps, BudgetAlert};
+use super::lease::{ClosedLease, LeaseAsk, LeaseBackend, LeaseGrant, LeaseReply};
+use super::level_id::LevelId;
+use crate::policy::{BudgetWindow, Nanodollars};
+
+/// After a store granted less than asked, it is not asked again for this long.
+const DRY: Duration = Duration::from_millis(200);
+/// After a store could not be reached, it is not asked again for this long.
+const DOWN: Duration = Duration::from_secs(1);
+/// The time whose spending a slice should cover.
+const SLICE: Duration = Duration::from_secs(2);
+
+/// What an account is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AccountTerms {
+    pub(crate) level: LevelId,
+    pub(crate) window: BudgetWindow,
+    /// The window's number.
+    pub(crate) number: i64,
+    pub(crate) limit: Nanodollars,
+    /// Whether spending stops at the limit; otherwise it is only counted.
+    pub(crate) strict: bool,
+}
+
+pub(crate) struct Account {
+    pub(crate) terms: AccountTerms,
+    budget: Arc<str>,
+    backend: Arc<dyn LeaseBackend>,
+    alerts: Arc<dyn AlertSink>,
+    state: Mutex<AccountState>,
+    replied: Notify,
+}
+
+#[derive(Default)]
+struct AccountState {
+    /// Ids and amounts, oldest first.
+    leases: VecDeque<(i64, Nanodollars)>,
+    /// The sum of the leases.
+    leased: Nanodollars,
+    /// What was settled and is not part of a closed lease.
+    spent: Nanodollars,
+    /// The sum of the live reservations.
+    open: Nanodollars,
+    reservations: u64,
+    /// Taken by others, or by leases of ours that are closed.
+    elsewhere: Nanodollars,
+    /// How often the backend replied.
+    replies: u64,
+    /// The lease that is being asked for.
+    asked: Option<Asked>,
+    /// The backend is not asked before.
+    quiet_until: Duration,
+    /// Whether the backend could not be reached.
+    down: bool,
+    last_used: Duration,
+    demand: Demand,
+    alerted: AlertSteps,
+    /// Nothing is reserved any more; leases are closed with the last reservation.
+    retired: bool,
+}
+
+struct Asked {
+    at: Duration,
+    amount: Nanodollars,
+    leased: Nanodollars,
+    /// Settled in leases closed since.
+    closed: Nanodollars,
+}
+
+/// Reservations of the last two seconds.
+#[derive(Default)]
+struct Demand {
+    since: Duration,
+    current: Nanodollars,
+    previous: Nanodollars,
+}
+
+impl Demand {
+    fn add(&mut self, now: Duration, amount: Nanodollars) {
+        let age = now.saturating_sub(self.since);
+        if age >= SLICE {
+            self.previous = if age < 2 * SLICE {
+                self.current
+            } else {
+                Nanodollars::ZERO
+            };
+            self.current = Nanodollars::ZERO;
+            self.since = now;
+        }
+        self.current = self.current.plus(amount);
+    }
+
+    fn recent(&self) -> Nanodollars {
+        self.current.max(self.previous)
+    }
+}
+
+/// Whether a reservation is held.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    Held,
+    /// A lease was asked for; try again when there are more replies than these.
+    Waiting {
+        replies: u64,
+    },
+    /// The budget does not cover it; that much could be reserved.
+    Short {
+        left: Nanodollars,
+    },
+    /// The store of the budget cannot be reached.
+    Unreachable {
+        retry_after: Duration,
+    },
+}
+
+impl Account {
+    pub(crate) fn new(
+        terms: AccountTerms,
+        backend: Arc<dyn LeaseBackend>,
+        alerts: Arc<dyn AlertSink>,
+    ) -> Arc<Self> {
+        let budget = format!("{}/{}", terms.level.path(), terms.window.name());
+        Arc::new(Self {
+            terms,
+            budget: budget.into(),
+            backend,
+            alerts,
+            state: Mutex::default(),
+            replied: Notify::new(),
+        })
+    }
+
+    /// Waits until the backend has replied more often than that.
+    pub(crate) async fn replied_after(&self, replies: u64) {
+        loop {
+            let next = self.replied.notified();
+            if self.lock().replies > replies {
+                return;
+            }
+            next.await;
+        }
+    }
+
+    /// Reserves an amount.
+    pub(crate) fn hold(self: &Arc<Self>, now: Duration, amount: Nanodollars) -> Hold {
+        let mut state = self.lock();
+        state.demand.add(now, amount);
+        state.last_used = now;
+        if state.available() < amount {
+            self.ask(state, now, amount);
+            state = self.lock();
+        }
+        if self.terms.strict && state.available() < amount {
+            return self.cannot_hold(&mut state, now);
+        }
+        state.open = state.open.plus(amount);
+        state.reservations += 1;
+        if state.is_low() {
+            self.ask(state, now, Nanodollars::ZERO);
+        }
+        Hold::Held
+    }
+
+    fn cannot_hold(&self, state: &mut AccountState, now: Duration) -> Hold {
+        if state.asked.is_some() {
+            let replies = state.replies;
+            return Hold::Waiting { replies };
+        }
+        if state.down {
+            let retry_after = state.quiet_until.saturating_sub(now);
+            return Hold::Unreachable { retry_after };
+        }
+        let left = state.available();
+        if state.alerted.reach(100) {
+            self.alert(100, state.settled());
+        }
+        Hold::Short { left }
+    }
+
+    /// Asks for a lease that covers an amount, unless it was asked or has nothing.
+    fn ask(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, AccountState>,
+        now: Duration,
+        amount: Nanodollars,
+    ) {
+        if state.asked.is_some() || state.retired || now < state.quiet_until {
+            return;
+        }
+        let limit = if self.terms.strict {
+            self.terms.limit
+        } else {
+            Nanodollars::MAX
+        };
+        let missing = amount.minus(state.available());
+        let taken = state.elsewhere.plus(state.leased);
+        let remaining = limit.minus(taken).0 / (2 * self.backend.nodes().max(1));
+        let slice = state.demand.recent().min(Nanodollars(remaining));
+        let amount = missing.max(slice).max(Nanodollars(1));
+        state.asked = Some(Asked {
+            at: now,
+            amount,
+            leased: state.leased,
+            closed: Nanodollars::ZERO,
+        });
+        drop(state);
+        let ask = LeaseAsk {
+            budget: Arc::clone(&self.budget),
+            window: self.terms.number,
+            limit,
+            amount,
+        };
+        self.backend.grant(ask, LeaseReply::to(Arc::clone(self)));
+    }
+
+    /// Receives the backend's reply; `None` if it could not be reached.
+    pub(crate) fn granted(&self, grant: Option<LeaseGrant>) {
+        let mut state = self.lock();
+        let Some(asked) = state.asked.take() else {
+            return;
+        };
+        state.replies += 1;
+        state.down = grant.is_none();
+        match grant {
+            None => state.quiet_until = asked.at + DOWN,
+            Some(grant) => {
+                let others = grant.taken.minus(asked.leased);
+                state.elsewhere = others.plus(asked.closed);
+                if grant.amount > Nanodollars::ZERO {
+                    state.leases.push_back((grant.id, grant.amount));
+                    state.leased = state.leased.plus(grant.amount);
+                }
+                if grant.amount < asked.amount {
+                    state.quiet_until = asked.at + DRY;
+                }
+                // What was passed before this node looked was announced then.
+                let settled = state.settled();
+                state.alerted.note_first(settled, self.terms.limit);
+            }
+        }
+        self.close_and_unlock(state);
+        self.replied.notify_waiters();
+    }
+
+    /// Ends a reservation with what was used.
+    pub(crate) fn settle(&self, held: Nanodollars, used: Nanodollars) {
+        let mut state = self.lock();
+        state.open = state.open.minus(held);
+        state.reservations = state.reservations.saturating_sub(1);
+        state.spent = state.spent.plus(used);
+        let settled = state.settled();
+        let reached = state.alerted.passed(settled, self.terms.limit);
+        self.close_and_unlock(state);
+        for percent in reached.into_iter().flatten() {
+            self.alert(percent, settled);
+        }
+    }
+
+    /// Stops spending: what is left is given back when the last reservation ends.
+    pub(crate) fn retire(&self) {
+        let mut state = self.lock();
+        state.retired = true;
+        self.close_and_unlock(state);
+    }
+
+    /// Closes leases that are spent, or all of a retired account.
+    fn close_and_unlock(&self, mut state: MutexGuard<'_, AccountState>) {
+        let mut closed: Vec<(i64, Nanodollars, Nanodollars)> = Vec::new();
+        let all = state.retired && state.reservations == 0 && state.asked.is_none();
+        while let Some((id, amount)) = state.leases.front().copied() {
+            if state.spent < amount && !all {
+                break;
+            }
+            state.leases.pop_front();
+            state.leased = state.leased.minus(amount);
+            let last = state.leases.is_empty();
+            // An estimate that was too low is settled with the last lease.
+            let spent = if last {
+                state.spent
+            } else {
+                state.spent.min(amount)
+            };
+            state.spent = state.spent.minus(spent);
+            state.elsewhere = state.elsewhere.plus(spent);
+            if let Some(asked) = &mut state.asked {
+                asked.closed = asked.closed.plus(spent);
+            }
+            closed.push((id, amount, spent));
+        }
+        drop(state);
+        for (id, amount, spent) in closed {
+            self.backend.close(ClosedLease {
+                id,
+                budget: Arc::clone(&self.budget),
+                window: self.terms.number,
+                amount,
+                spent,
+            });
+        }
+    }
+
+    fn alert(&self, percent: u8, settled: Nanodollars) {
+        self.alerts.alert(BudgetAlert {
+            level: self.terms.level.clone(),
+            window: self.terms.window,
+            number: self.terms.number,
+            limit: self.terms.limit,
+            settled,
+            percent,
+        });
+    }
+
+    /// What is settled and what is reserved, as far as this node knows.
+    pub(crate) fn usage(&self) -> (Nanodollars, Nanodollars) {
+        let state = self.lock();
+        (state.settled(), state.open)
+    }
+
+    /// Whether the limit is passed, as far as this node knows.
+    pub(crate) fn is_over(&self) -> bool {
+        let (settled, open) = self.usage();
+        settled.plus(open) > self.terms.limit
+    }
+
+    /// The live reservations: their number and their sum.
+    pub(crate) fn open(&self) -> (u64, Nanodollars) {
+        let state = self.lock();
+        (state.reservations, state.open)
+    }
+
+    /// Whether nothing happened since.
+    pub(crate) fn is_idle_since(&self, since: Duration) -> bool {
+        let state = self.lock();
+        state.reservations == 0 && state.asked.is_none() && state.last_used <= since
+    }
+
+    fn lock(&self) -> MutexGuard<'_, AccountState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AccountState {
+    fn available(&self) -> Nanodollars {
+        self.leased.minus(self.open.plus(self.spent))
+    }
+
+    /// Settled by all nodes, as of the last grant, and by this one since.
+    fn settled(&self) -> Nanodollars {
+        self.elsewhere.plus(self.spent)
+    }
+
+    /// Less than half of what two seconds take is left.
+    fn is_low(&self) -> bool {
+        self.available().0 < self.demand.recent().0 / 2
+    }
+}

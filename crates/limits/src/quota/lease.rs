@@ -1,0 +1,149 @@
+//! Leases: slices of a budget that this node may spend without asking again.
+//!
+//! Wherever budgets are kept, settled + leased ≤ limit holds at every moment, over all
+//! nodes. A lease counts as spent until it is closed, so a node that dies can waste a slice
+//! and never overspend.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::account::Account;
+use crate::policy::Nanodollars;
+
+/// A slice wanted from a budget.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseAsk {
+    /// The budget, such as `key/laptop/day`.
+    pub budget: Arc<str>,
+    /// The window's number; numbers grow.
+    pub window: i64,
+    /// The whole budget; [`Nanodollars::MAX`] where spending is only counted.
+    pub limit: Nanodollars,
+    /// The slice. Less is granted if less is left.
+    pub amount: Nanodollars,
+}
+
+/// What was granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseGrant {
+    /// Identifies the lease in its store.
+    pub id: i64,
+    /// What may be spent; nothing if nothing is left.
+    pub amount: Nanodollars,
+    /// What was settled or leased before, by all nodes.
+    pub taken: Nanodollars,
+}
+
+/// A lease that is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClosedLease {
+    /// The lease's id.
+    pub id: i64,
+    /// The budget.
+    pub budget: Arc<str>,
+    /// The window.
+    pub window: i64,
+    /// What was leased.
+    pub amount: Nanodollars,
+    /// What was spent; the rest is free again. More than the lease if an estimate was too
+    /// low.
+    pub spent: Nanodollars,
+}
+
+/// Keeps budgets, for this process or for many.
+///
+/// Operations of one node take effect in the order in which they are called. Neither may
+/// block: a store is asked elsewhere, and the reply is given later.
+pub trait LeaseBackend: Send + Sync {
+    /// Grants a lease and replies, now or later.
+    fn grant(&self, ask: LeaseAsk, reply: LeaseReply);
+
+    /// Ends a lease.
+    fn close(&self, lease: ClosedLease);
+
+    /// How many nodes share the budgets.
+    fn nodes(&self) -> u64 {
+        1
+    }
+}
+
+/// Receives a grant. Dropping it says that the store cannot be reached.
+pub struct LeaseReply {
+    account: Option<Arc<Account>>,
+}
+
+impl LeaseReply {
+    pub(crate) fn to(account: Arc<Account>) -> Self {
+        Self {
+            account: Some(account),
+        }
+    }
+
+    /// Delivers what was granted.
+    pub fn granted(mut self, grant: LeaseGrant) {
+        if let Some(account) = self.account.take() {
+            account.granted(Some(grant));
+        }
+    }
+}
+
+impl Drop for LeaseReply {
+    fn drop(&mut self) {
+        if let Some(account) = self.account.take() {
+            account.granted(None);
+        }
+    }
+}
+
+/// Budgets in memory: they begin anew with the process.
+#[derive(Default)]
+pub struct MemoryLeases {
+    windows: Mutex<BTreeMap<Arc<str>, BTreeMap<i64, WindowSums>>>,
+}
+
+#[derive(Default)]
+struct WindowSums {
+    settled: Nanodollars,
+    leased: Nanodollars,
+    open: u64,
+}
+
+impl MemoryLeases {
+    /// What is settled and what is leased of a budget's window.
+    pub fn sums(&self, budget: &str, window: i64) -> (Nanodollars, Nanodollars) {
+        let windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let sums = windows.get(budget).and_then(|all| all.get(&window));
+        sums.map_or_else(Default::default, |sums| (sums.settled, sums.leased))
+    }
+}
+
+impl LeaseBackend for MemoryLeases {
+    fn grant(&self, ask: LeaseAsk, reply: LeaseReply) {
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let windows_of = windows.entry(ask.budget).or_default();
+        // Windows that are over are of no use once their leases are closed.
+        windows_of.retain(|number, sums| *number >= ask.window || sums.open > 0);
+        let sums = windows_of.entry(ask.window).or_default();
+        let taken = sums.settled.plus(sums.leased);
+        let amount = ask.amount.min(ask.limit.minus(taken));
+        if amount > Nanodollars::ZERO {
+            sums.leased = sums.leased.plus(amount);
+            sums.open += 1;
+        }
+        drop(windows);
+        reply.granted(LeaseGrant {
+            id: 0,
+            amount,
+            taken,
+        });
+    }
+
+    fn close(&self, lease: ClosedLease) {
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let windows_of = windows.entry(lease.budget).or_default();
+        let sums = windows_of.entry(lease.window).or_default();
+        sums.leased = sums.leased.minus(lease.amount);
+        sums.settled = sums.settled.plus(lease.spent);
+        sums.open = sums.open.saturating_sub(1);
+    }
+}

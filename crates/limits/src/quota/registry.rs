@@ -1,0 +1,134 @@
+//! All levels of a process, by name.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use super::alert::AlertSink;
+use super::lease::LeaseBackend;
+use super::level::Level;
+use super::level_id::{LevelId, LevelKind};
+use super::stack::LimitStack;
+use crate::policy::{LimitPolicy, Nanodollars};
+
+const SHARDS: usize = 16;
+/// Levels that were not used for this long give their leases back.
+const IDLE: Duration = Duration::from_secs(30);
+
+type Shard = RwLock<HashMap<LevelId, Arc<Level>>>;
+
+/// The levels of a process. They outlive configurations: what is used stays used.
+pub struct LimitRegistry {
+    backend: Arc<dyn LeaseBackend>,
+    alerts: Arc<dyn AlertSink>,
+    shards: [Shard; SHARDS],
+    hasher: RandomState,
+    versions: AtomicU64,
+}
+
+/// A level and what is configured for it.
+#[derive(Clone, Debug)]
+pub struct LevelPolicy {
+    /// The level.
+    pub id: LevelId,
+    /// Its limits.
+    pub policy: Arc<LimitPolicy>,
+}
+
+impl LimitRegistry {
+    /// A registry over a backend.
+    pub fn new(backend: Arc<dyn LeaseBackend>, alerts: Arc<dyn AlertSink>) -> Self {
+        Self {
+            backend,
+            alerts,
+            shards: Default::default(),
+            hasher: RandomState::new(),
+            versions: AtomicU64::new(0),
+        }
+    }
+
+    /// The version of the next configuration. A level keeps the newest it has seen.
+    pub fn next_version(&self) -> u64 {
+        self.versions.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The stack of a caller. Levels without limits are left out.
+    pub fn stack(&self, version: u64, levels: &[LevelPolicy]) -> LimitStack {
+        let limited = levels.iter().filter_map(|LevelPolicy { id, policy }| {
+            if policy.is_unlimited() {
+                // A limit that was removed is removed for good.
+                if let Some(level) = self.find(id) {
+                    level.configure(version, policy);
+                }
+                return None;
+            }
+            let level = self.find(id).unwrap_or_else(|| self.create(id));
+            level.configure(version, policy);
+            Some(level)
+        });
+        LimitStack::new(limited.collect())
+    }
+
+    /// A level that was used.
+    pub fn find(&self, id: &LevelId) -> Option<Arc<Level>> {
+        let shard = self.shard(id).read();
+        shard
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(id)
+            .cloned()
+    }
+
+    fn create(&self, id: &LevelId) -> Arc<Level> {
+        let mut shard = self
+            .shard(id)
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        let level = shard.entry(id.clone()).or_insert_with(|| {
+            let (backend, alerts) = (Arc::clone(&self.backend), Arc::clone(&self.alerts));
+            Arc::new(Level::new(id.clone(), backend, alerts))
+        });
+        Arc::clone(level)
+    }
+
+    fn shard(&self, id: &LevelId) -> &Shard {
+        let hash = self.hasher.hash_one(id);
+        &self.shards[(hash % SHARDS as u64) as usize]
+    }
+
+    /// Gives unused leases back and forgets end users who are idle. Call it now and then.
+    pub fn sweep(&self, now: Duration) {
+        let since = now.saturating_sub(IDLE);
+        for shard in &self.shards {
+            let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
+            shard.retain(|id, level| {
+                let idle = level.sweep(now, since);
+                // A stack may still hold it, so only an unshared level can go.
+                !(idle && id.kind == LevelKind::EndUser && Arc::strong_count(level) == 1)
+            });
+        }
+    }
+
+    /// Gives all leases back. Those in use follow when their reservations end.
+    pub fn retire(&self) {
+        self.each(|level| level.retire());
+    }
+
+    /// The live reservations of all levels: their number and their sum.
+    pub fn open_reservations(&self) -> (u64, Nanodollars) {
+        let mut sum = (0, Nanodollars::ZERO);
+        self.each(|level| {
+            let (count, amount) = level.open_reservations();
+            sum = (sum.0 + count, sum.1.plus(amount));
+        });
+        sum
+    }
+
+    fn each(&self, mut action: impl FnMut(&Level)) {
+        for shard in &self.shards {
+            let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
+            shard.values().for_each(|level| action(level));
+        }
+    }
+}

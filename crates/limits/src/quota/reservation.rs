@@ -1,0 +1,55 @@
+//! Reservations: guards of what an attempt may use.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::gcra::RateCharge;
+use super::level::{HeldMoney, Level};
+use super::level_id::LevelId;
+use crate::policy::{BudgetWindow, Nanodollars};
+
+/// Tokens and money that an attempt may use, held at every level.
+///
+/// [`settle`](Self::settle) replaces them by what was used. Dropping it gives them back,
+/// as for an attempt that was never sent.
+#[must_use = "a reservation that is dropped is given back"]
+#[derive(Default)]
+pub struct Reservation {
+    pub(super) tokens: Vec<(Arc<Level>, RateCharge)>,
+    pub(super) money: Vec<HeldMoney>,
+    pub(super) over: Vec<(LevelId, BudgetWindow)>,
+}
+
+impl Reservation {
+    /// Ends it with what was used.
+    pub fn settle(mut self, now: Duration, tokens: u64, cost: Nanodollars) {
+        for (level, charge) in self.tokens.drain(..) {
+            level.settle_tokens(now, charge, tokens);
+        }
+        for held in self.money.drain(..) {
+            held.account.settle(held.amount, cost);
+        }
+    }
+
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.tokens.is_empty() && self.money.is_empty()
+    }
+
+    /// Budgets that are only watched and that this reservation exceeds.
+    pub fn exceeded(&self) -> &[(LevelId, BudgetWindow)] {
+        &self.over
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        // In reverse order of acquisition.
+        for held in self.money.drain(..).rev() {
+            held.account.settle(held.amount, Nanodollars::ZERO);
+        }
+        for (level, charge) in self.tokens.drain(..).rev() {
+            level.undo_tokens(charge);
+        }
+    }
+}

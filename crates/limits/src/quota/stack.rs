@@ -1,0 +1,251 @@
+//! The levels of one caller, from everyone to the end user.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::account::Account;
+use super::gcra::{RateCharge, RateState};
+use super::level::{BudgetUsage, Level, NotHeld};
+use super::level_id::LevelId;
+use super::moment::Moment;
+use super::refusal::{Refusal, RefusedBy};
+use super::reservation::Reservation;
+use crate::flow::Flow;
+use crate::policy::{Nanodollars, UnpricedPolicy, WhenExhausted};
+use crate::semaphore::FairSemaphore;
+
+/// The levels that apply to a caller, outermost first.
+#[derive(Clone, Default)]
+pub struct LimitStack {
+    levels: Arc<[Arc<Level>]>,
+    /// The budgets may refuse.
+    strict: bool,
+    money: bool,
+    tokens: bool,
+}
+
+/// What an attempt may use at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReservationAsk {
+    /// Input and output tokens.
+    pub tokens: u64,
+    /// What they cost; `None` if the price is unknown.
+    pub cost: Option<Nanodollars>,
+}
+
+/// The outcome of a reservation.
+pub enum ReserveOutcome {
+    /// It is held at every level.
+    Held(Reservation),
+    /// A lease is being fetched; ask again when the wait is over.
+    Waiting(LeaseWait),
+    /// A level refused, and every level is as it was.
+    Refused(Refusal),
+}
+
+/// A wait for a lease.
+pub struct LeaseWait {
+    account: Arc<Account>,
+    replies: u64,
+}
+
+impl LeaseWait {
+    /// Ends with the store's reply. The caller applies a timeout.
+    pub async fn replied(&self) {
+        self.account.replied_after(self.replies).await;
+    }
+
+    /// The refusal if the reply does not come.
+    pub fn refusal(&self) -> Refusal {
+        Refusal {
+            level: self.account.terms.level.clone(),
+            limit: RefusedBy::Unreachable(self.account.terms.window),
+            retry_after: Some(Duration::from_secs(1)),
+        }
+    }
+}
+
+/// The request charges of all levels. Dropping it keeps them.
+#[derive(Default)]
+pub struct RequestCharge(Vec<(Arc<Level>, RateCharge)>);
+
+impl RequestCharge {
+    /// Takes the charges back: the request was refused elsewhere.
+    pub fn undo(self) {
+        for (level, charge) in self.0.into_iter().rev() {
+            level.undo_request(charge);
+        }
+    }
+}
+
+/// The seats of one level.
+pub struct SeatQueue {
+    /// The level.
+    pub level: LevelId,
+    /// Its seats.
+    pub seats: FairSemaphore,
+    /// The flow of this caller among those who share the level.
+    pub flow: Flow,
+    /// The longest wait.
+    pub queue: Duration,
+    /// The number of seats.
+    pub concurrent: u64,
+}
+
+impl SeatQueue {
+    /// The refusal of a request that waited in vain.
+    pub fn refusal(&self) -> Refusal {
+        Refusal {
+            level: self.level.clone(),
+            limit: RefusedBy::Concurrent(self.concurrent),
+            retry_after: Some(Duration::from_secs(1)),
+        }
+    }
+}
+
+impl LimitStack {
+    /// The levels of a caller, outermost first.
+    pub(super) fn new(levels: Vec<Arc<Level>>) -> Self {
+        let policies: Vec<_> = levels.iter().map(|level| level.policy()).collect();
+        let budgeted = || policies.iter().filter(|policy| !policy.budget.is_empty());
+        Self {
+            strict: budgeted().any(|policy| policy.when_exhausted != WhenExhausted::Warn),
+            money: budgeted().next().is_some(),
+            tokens: policies
+                .iter()
+                .any(|policy| policy.traffic.tokens_per_minute.is_some()),
+            levels: levels.into(),
+        }
+    }
+
+    /// Whether no limit applies.
+    pub fn is_empty(&self) -> bool {
+        self.levels.is_empty()
+    }
+
+    /// Whether a budget of money applies.
+    pub fn has_budget(&self) -> bool {
+        self.money
+    }
+
+    /// Whether a budget applies that refuses.
+    pub fn has_strict_budget(&self) -> bool {
+        self.strict
+    }
+
+    /// Whether attempts have to be reserved.
+    pub fn needs_reservation(&self) -> bool {
+        self.money || self.tokens
+    }
+
+    /// Whether a price must be known.
+    pub fn needs_price(&self) -> bool {
+        let refuses = |level: &Arc<Level>| {
+            let policy = level.policy();
+            !policy.budget.is_empty() && policy.unpriced == UnpricedPolicy::Refuse
+        };
+        self.levels.iter().any(refuses)
+    }
+
+    /// Specs that budgets name for requests that they do not cover, innermost first.
+    pub fn cheaper_spec(&self) -> Option<Arc<str>> {
+        self.levels.iter().rev().find_map(|level| {
+            let policy = level.policy();
+            match &policy.when_exhausted {
+                WhenExhausted::Spec(spec) if !policy.budget.is_empty() => Some(Arc::clone(spec)),
+                _ => None,
+            }
+        })
+    }
+
+    /// Charges one request at every level, or at none.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the first level whose rate is exceeded.
+    pub fn charge_request(&self, now: Moment) -> Result<RequestCharge, Refusal> {
+        let mut charged = RequestCharge::default();
+        for level in self.levels.iter() {
+            match level.charge_request(now) {
+                Ok(None) => {}
+                Ok(Some(charge)) => charged.0.push((Arc::clone(level), charge)),
+                Err(refusal) => {
+                    charged.undo();
+                    return Err(refusal);
+                }
+            }
+        }
+        Ok(charged)
+    }
+
+    /// The seats to take, innermost first: whoever waits for a seat of its own must not
+    /// hold one that others could use.
+    pub fn seats(&self) -> impl Iterator<Item = SeatQueue> {
+        let levels = self.levels.iter().enumerate().rev();
+        levels.filter_map(|(at, level)| {
+            let (seats, queue, concurrent) = level.seats()?;
+            // Within a level, seats are shared between the levels inside it.
+            let inner = self.levels.get(at + 1).unwrap_or(level);
+            Some(SeatQueue {
+                level: level.id().clone(),
+                seats,
+                flow: Flow::named(&inner.id().name),
+                queue,
+                concurrent,
+            })
+        })
+    }
+
+    /// Reserves what an attempt may use, at every level or at none.
+    pub fn reserve(&self, now: Moment, ask: ReservationAsk) -> ReserveOutcome {
+        let mut reservation = Reservation::default();
+        for level in self.levels.iter() {
+            match level.charge_tokens(now, ask.tokens) {
+                Ok(None) => {}
+                Ok(Some(charge)) => reservation.tokens.push((Arc::clone(level), charge)),
+                // Dropping the reservation rolls it back.
+                Err(refusal) => return ReserveOutcome::Refused(refusal),
+            }
+            let Reservation { money, over, .. } = &mut reservation;
+            match level.hold(now, ask.cost, money, over) {
+                Ok(()) => {}
+                Err(NotHeld::Refused(refusal)) => return ReserveOutcome::Refused(refusal),
+                Err(NotHeld::Waiting { account, replies }) => {
+                    return ReserveOutcome::Waiting(LeaseWait { account, replies });
+                }
+            }
+        }
+        ReserveOutcome::Held(reservation)
+    }
+
+    /// The tightest request and token rates.
+    pub fn rates(&self, now: Duration) -> [Option<RateState>; 2] {
+        let mut tightest = [None::<RateState>; 2];
+        for level in self.levels.iter() {
+            for (best, state) in tightest.iter_mut().zip(level.rates(now)) {
+                let Some(state) = state else { continue };
+                if best.is_none_or(|best| state.remaining < best.remaining) {
+                    *best = Some(state);
+                }
+            }
+        }
+        tightest
+    }
+
+    /// The budgets of all levels.
+    pub fn budgets(&self, now: Moment) -> Vec<BudgetUsage> {
+        let levels = self.levels.iter();
+        levels.flat_map(|level| level.budgets(now)).collect()
+    }
+
+    /// The levels.
+    pub fn levels(&self) -> &[Arc<Level>] {
+        &self.levels
+    }
+
+    /// What is left of the tightest strict budget, as far as this node knows.
+    pub fn money_left(&self, now: Moment) -> Option<Nanodollars> {
+        let left = |usage: &BudgetUsage| usage.limit.minus(usage.settled.plus(usage.reserved));
+        self.budgets(now).iter().map(left).min()
+    }
+}
