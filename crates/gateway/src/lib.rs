@@ -16,6 +16,7 @@
 pub mod config;
 
 mod admitted;
+mod bench_history;
 mod call_journal;
 mod catalogue;
 mod client_error;
@@ -34,6 +35,7 @@ mod identity;
 mod json_values;
 mod keys;
 mod ledger_sink;
+mod live;
 mod max_counts;
 mod metrics;
 mod operator;

@@ -18,6 +18,7 @@ use majordomo_rules::Processors;
 use majordomo_vision::{DescribeForTextOnly, FetchImage, Scope, Vision};
 
 use crate::admitted::AdmittedRequest;
+use crate::bench_history::BenchHistory;
 use crate::catalogue::ModelCatalogue;
 use crate::config::{Config, Detected, Diagnostics, ServerSettings};
 use crate::fetch::Fetcher;
@@ -41,6 +42,8 @@ pub struct GatewayState {
     pub(crate) catalogue: ModelCatalogue,
     pub(crate) vision: Arc<Vision>,
     pub(crate) pricing: Arc<Pricing>,
+    /// The benches of the last day, kept across reloads.
+    pub(crate) benches: Arc<BenchHistory>,
 }
 
 impl GatewayState {
@@ -71,8 +74,10 @@ impl GatewayState {
             .insert(0, Arc::new(RemoteImages(fetcher.clone())));
         chain.shapes.insert(0, Arc::new(Stateful));
         let same_health = earlier.filter(|old| old.config.health == config.health);
+        let benches = earlier.map(|old| Arc::clone(&old.benches));
+        let benches = benches.unwrap_or_default();
         let registry = config.registry(environment, transport, |builder| {
-            let builder = builder.chain(chain);
+            let builder = builder.chain(chain).observer(benches.clone());
             match same_health {
                 Some(old) => builder.inheriting_health(&old.registry),
                 None => builder,
@@ -119,6 +124,7 @@ impl GatewayState {
             catalogue: ModelCatalogue::new(registry.clone(), order, configured),
             vision: Arc::new(vision),
             pricing: Arc::new(Pricing::new(config, &registry)?),
+            benches,
             registry,
         })
     }

@@ -5,6 +5,8 @@ import { post, problem, toast } from "./actions.js";
 
 /** Rows kept in the page. */
 const MOST_ROWS = 10000;
+/** A page that cannot keep up reloads, but not all the time. */
+const RELOAD_AFTER_MS = 10000;
 
 /** @param {string} html */
 function rowFrom(html) {
@@ -118,7 +120,12 @@ export function start() {
 
   subscribe({
     request(event) {
-      if (!event.html) return;
+      // It ended while only a sample was sent: its row would run for ever.
+      if (!event.html) {
+        held.delete(event.id);
+        document.getElementById(`r-${event.id}`)?.remove();
+        return;
+      }
       if (paused) {
         held.set(event.id, event.html);
         label();
@@ -131,6 +138,8 @@ export function start() {
       label();
     },
     // The server dropped events for this reader: what is shown may be old.
-    missed: () => window.location.reload(),
+    missed() {
+      if (performance.now() > RELOAD_AFTER_MS) window.location.reload();
+    },
   });
 }

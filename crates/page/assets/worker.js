@@ -5,6 +5,10 @@
 const ports = new Set();
 /** @type {EventSource | null} */
 let source = null;
+/** @type {Map<string, string>} The latest requests, for a tab that joins later. */
+const latest = new Map();
+/** As many as the server sends first. */
+const MOST_LATEST = 24;
 
 /** @param {{ kind: string, data?: string }} message */
 function broadcast(message) {
@@ -24,7 +28,12 @@ function open() {
     }
   };
   source.addEventListener("request", (event) => {
-    broadcast({ kind: "request", data: /** @type {MessageEvent} */ (event).data });
+    const data = /** @type {MessageEvent} */ (event).data;
+    const { id } = JSON.parse(data);
+    latest.delete(id);
+    latest.set(id, data);
+    if (latest.size > MOST_LATEST) latest.delete(latest.keys().next().value ?? "");
+    broadcast({ kind: "request", data });
   });
   source.addEventListener("missed", () => broadcast({ kind: "missed" }));
 }
@@ -41,7 +50,10 @@ function connect(port) {
     }
   };
   port.start();
-  if (source && source.readyState === EventSource.OPEN) port.postMessage({ kind: "open" });
+  if (source && source.readyState === EventSource.OPEN) {
+    port.postMessage({ kind: "open" });
+    latest.forEach((data) => port.postMessage({ kind: "request", data }));
+  }
   open();
 }
 

@@ -6,7 +6,7 @@ use super::reader::{ConfigField, ConfigReader, Section};
 use super::specs::{self, SpecEntry, SpecNames};
 use super::{
     Config, KeyRole, ServerSettings, ServiceEntry, chain, exposed_without_keys, fetch, keys,
-    ledger, limits, operator_exposed_without_role, prices, providers, routes, server, teams,
+    ledger, limits, operator_exposed_without_role, page, prices, providers, routes, server, teams,
     unreachable, vision,
 };
 
@@ -44,6 +44,9 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     }
     if let Some(section) = section("end_users", "[end_users]") {
         config.limits.end_users = limits::read_end_users(section);
+    }
+    if let Some(section) = section("page", "[page]") {
+        config.page = page::read_page(section);
     }
     let providers = root.take("providers");
     let providers = providers.and_then(|field| field.section_or("[providers]", providers::HINT));

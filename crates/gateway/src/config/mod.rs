@@ -30,6 +30,7 @@ mod limits;
 mod listen;
 mod models;
 mod origins;
+mod page;
 mod prices;
 mod provider_options;
 mod providers;
@@ -73,6 +74,7 @@ pub use majordomo::health::HealthConfig;
 pub use majordomo_balance::Tactic;
 pub use majordomo_vision::{History, Latest, OnFailure};
 pub use models::{ImageSupport, ModelEntry};
+pub use page::PageSettings;
 pub use prices::PriceSettings;
 pub use provider_options::{ProviderOptions, ProviderProxy};
 pub use providers::{DeclaredKind, ProviderEntry, ProviderSource};
@@ -128,6 +130,8 @@ pub struct Config {
     pub prices: PriceSettings,
     /// Limits of everyone, and how budgets are kept.
     pub limits: LimitSettings,
+    /// The web page.
+    pub page: PageSettings,
     /// The version of the file's meaning, if it states one.
     pub version: Option<u64>,
     /// Whether placeholders stand for variables that are not set; see
@@ -177,6 +181,7 @@ impl Config {
             ledger: LedgerSettings::default(),
             prices: PriceSettings::default(),
             limits: LimitSettings::default(),
+            page: PageSettings::default(),
             version: None,
             lacks_variables: false,
             warnings: Vec::new(),

@@ -14,8 +14,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::open_connections::InFlight;
-use super::{OperatorPeer, respond};
-use crate::server::{ServerContext, TlsAcceptorHandle};
+use super::{OperatorContext, OperatorPeer, respond};
+use crate::server::TlsAcceptorHandle;
 
 /// Timeout of a handshake and of a head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -24,7 +24,7 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) async fn serve(
     stream: TcpStream,
     tls: Option<TlsAcceptorHandle>,
-    context: Arc<ServerContext>,
+    context: Arc<OperatorContext>,
     peer: OperatorPeer,
     busy: InFlight,
 ) {
@@ -41,16 +41,16 @@ pub(super) async fn serve(
     }
 }
 
-async fn over_http1<S>(stream: S, context: Arc<ServerContext>, peer: OperatorPeer, busy: InFlight)
+async fn over_http1<S>(stream: S, context: Arc<OperatorContext>, peer: OperatorPeer, busy: InFlight)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let service = service_fn(move |request: Request<Incoming>| {
         let context = Arc::clone(&context);
-        let serving = busy.begin();
+        let (serving, peer) = (busy.begin(), peer.clone());
         async move {
-            let _serving = serving;
-            Ok::<_, Infallible>(respond(&context, peer, request).await)
+            let response = respond(&context, &peer, request).await;
+            Ok::<_, Infallible>(response.map(|body| body.holding(serving)))
         }
     });
     let connection = http1::Builder::new()
@@ -60,16 +60,16 @@ where
     let _ = connection.await;
 }
 
-async fn over_http2<S>(stream: S, context: Arc<ServerContext>, peer: OperatorPeer, busy: InFlight)
+async fn over_http2<S>(stream: S, context: Arc<OperatorContext>, peer: OperatorPeer, busy: InFlight)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let service = service_fn(move |request: Request<Incoming>| {
         let context = Arc::clone(&context);
-        let serving = busy.begin();
+        let (serving, peer) = (busy.begin(), peer.clone());
         async move {
-            let _serving = serving;
-            Ok::<_, Infallible>(respond(&context, peer, request).await)
+            let response = respond(&context, &peer, request).await;
+            Ok::<_, Infallible>(response.map(|body| body.holding(serving)))
         }
     });
     let connection = http2::Builder::new(TokioExecutor::new())

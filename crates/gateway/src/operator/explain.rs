@@ -5,13 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use majordomo::Error;
 use majordomo_limits::Flow;
 use percent_encoding::percent_decode_str;
 use serde_json::json;
 
+use super::body::OperatorBody;
 use super::{json_page, text};
 use crate::explain::ExplainRequest;
 use crate::fronts::Front;
@@ -23,7 +23,7 @@ pub(super) async fn respond(
     context: &ServerContext,
     state: &Arc<GatewayState>,
     request: Request<Incoming>,
-) -> Response<Full<Bytes>> {
+) -> Response<OperatorBody> {
     let (head, body) = request.into_parts();
     if !is_json(&head.headers) {
         let hint = "send the request as `content-type: application/json`\n";
@@ -45,7 +45,7 @@ pub(super) async fn respond(
     context.lane.spawn(flow, bytes, explaining).await
 }
 
-async fn explained(state: &GatewayState, body: Bytes, head: Parts) -> Response<Full<Bytes>> {
+async fn explained(state: &GatewayState, body: Bytes, head: Parts) -> Response<OperatorBody> {
     let question = ExplainRequest::read(body);
     let question =
         question.map(|question| with_overrides(question, head.uri.query(), head.headers));
@@ -95,14 +95,14 @@ fn with_overrides(
 }
 
 /// Browsers send cross-origin JSON only after a preflight.
-fn is_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let essence = kind.split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case("application/json")
 }
 
-fn error_response(error: &Error) -> Response<Full<Bytes>> {
+fn error_response(error: &Error) -> Response<OperatorBody> {
     let status = Front::Chat.codec().write_error(error).status;
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
     let mut response = json_page(status, &json!({ "error": error.message() }));

@@ -39,6 +39,10 @@ pub(super) struct UnlistedTargets {
 }
 
 impl UnlistedTargets {
+    pub(super) fn targets(&self) -> usize {
+        self.targets
+    }
+
     fn is_empty(&self) -> bool {
         self.targets == 0
     }

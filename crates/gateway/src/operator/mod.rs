@@ -1,17 +1,23 @@
-//! The operator's listener: health, metrics, recent requests and dry runs.
+//! The operator's listener: the web page, health, metrics, recent requests and dry runs.
 //!
 //! Separate from the client listener, so that it responds while that one is saturated.
 //! On loopback no key is required; elsewhere a key of role `viewer` may read and one of
 //! role `operator` may do everything. Serves TLS if the gateway does.
 //!
-//! May use `explain`, `fronts`, `routes`, `server`, `state`, `traces` and `trust`.
+//! May use `bench_history`, `explain`, `fronts`, `handlers`, `live`, `routes`, `server`,
+//! `state`, `traces` and `trust`.
 
+mod body;
 mod connection;
+mod events;
 mod explain;
 mod health;
+mod lifetime;
 mod open_connections;
+mod page;
 mod targets;
 mod thread;
+mod try_model;
 mod usage;
 
 use std::io;
@@ -21,13 +27,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
-use http_body_util::Full;
+use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use majordomo::{Error, ErrorKind};
+use majordomo_page::Viewer;
 use serde::Serialize;
 use tokio::net::TcpListener;
-use tokio::time::timeout;
 
+use body::OperatorBody;
+use events::Publisher;
+use lifetime::Lifetime;
 use open_connections::{InFlight, OpenConnections};
 pub(crate) use thread::OperatorThread;
 
@@ -37,12 +46,21 @@ use crate::state::GatewayState;
 use crate::traces::RequestTrace;
 use crate::trust::{Boundary, authenticate_client, authorize};
 
-/// The only path that takes a body.
+/// Takes a request as its body.
 const EXPLAIN: &str = "/api/explain";
-/// Maximum concurrent connections. A new one evicts the oldest idle one.
-const CONNECTIONS: usize = 64;
-/// Longest lifetime of a connection.
-const CONNECTION_LIFETIME: Duration = Duration::from_secs(30);
+/// Takes a short body.
+const TRY: &str = "/api/try";
+/// Longest short body.
+const SHORT_BODY: usize = 64 * 1024;
+/// Maximum concurrent connections. A new one evicts the oldest idle one; an open page
+/// holds one.
+const CONNECTIONS: usize = 256;
+
+/// What the listener's requests share.
+pub(crate) struct OperatorContext {
+    server: Arc<ServerContext>,
+    publisher: Publisher,
+}
 
 /// The bound operator listener.
 pub(crate) struct Operator {
@@ -83,43 +101,72 @@ impl Operator {
                 return;
             }
         };
-        let mut open = OpenConnections::default();
-        loop {
-            let Ok((stream, peer)) = listener.accept().await else {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            };
-            if !open.make_room(CONNECTIONS) {
-                continue;
-            }
-            let busy = InFlight::default();
-            let peer = OperatorPeer {
-                from: peer.ip(),
-                on_loopback: self.on_loopback,
-            };
-            let context = Arc::clone(&self.context);
-            let serving = connection::serve(stream, self.tls.clone(), context, peer, busy.clone());
-            let task = tokio::spawn(async move {
-                let _ = timeout(CONNECTION_LIFETIME, serving).await;
-            });
-            open.push(busy, task.abort_handle());
+        let context = Arc::new(OperatorContext {
+            publisher: Publisher::new(
+                Arc::clone(&self.context.live),
+                Arc::clone(&self.context.traces),
+            ),
+            server: self.context,
+        });
+        let accepting = accept(listener, &context, self.tls, self.on_loopback);
+        tokio::select! {
+            () = accepting => {}
+            () = context.publisher.run() => {}
         }
     }
 }
 
+/// Accepts connections until dropped.
+async fn accept(
+    listener: TcpListener,
+    context: &Arc<OperatorContext>,
+    tls: Option<TlsAcceptorHandle>,
+    on_loopback: bool,
+) {
+    let mut open = OpenConnections::default();
+    loop {
+        let Ok((stream, peer)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        if !open.make_room(CONNECTIONS) {
+            continue;
+        }
+        let busy = InFlight::default();
+        let peer = OperatorPeer {
+            from: peer.ip(),
+            on_loopback,
+            lifetime: Lifetime::new(),
+        };
+        let lifetime = peer.lifetime.clone();
+        let context = Arc::clone(context);
+        let serving = connection::serve(stream, tls.clone(), context, peer, busy.clone());
+        let task = tokio::spawn(async move {
+            tokio::select! {
+                () = serving => {}
+                () = lifetime.over() => {}
+            }
+        });
+        open.push(busy, task.abort_handle());
+    }
+}
+
 /// The origin of a request to the operator listener.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 struct OperatorPeer {
     from: IpAddr,
     /// Whether the listener is on loopback, so the peer is local.
     on_loopback: bool,
+    /// Of its connection.
+    lifetime: Lifetime,
 }
 
 async fn respond(
-    context: &ServerContext,
-    peer: OperatorPeer,
+    operator: &OperatorContext,
+    peer: &OperatorPeer,
     request: Request<Incoming>,
-) -> Response<Full<Bytes>> {
+) -> Response<OperatorBody> {
+    let context = &operator.server;
     let path = request.uri().path();
     let state = context.state.load_full();
     // Probes need no key and no Host check: they reveal nothing protected.
@@ -128,7 +175,7 @@ async fn respond(
         return error_response(&error);
     }
     let (allowed, hint) = match path {
-        EXPLAIN => (&[Method::POST][..], "only POST is allowed here\n"),
+        EXPLAIN | TRY => (&[Method::POST][..], "only POST is allowed here\n"),
         path if targets::is_action(path) => (&[Method::POST][..], "only POST is allowed here\n"),
         _ => (
             &[Method::GET, Method::HEAD][..],
@@ -144,9 +191,18 @@ async fn respond(
             let (status, body) = ready(context);
             text(status, body)
         }
-        "/" => text(StatusCode::OK, status(context)),
+        "/" if !page::accepts_html(request.headers()) || !state.config().page.enabled => {
+            text(StatusCode::OK, status(context))
+        }
         EXPLAIN => explain::respond(context, &state, request).await,
-        path if targets::is_action(path) => targets::respond(&state, path, request.headers()),
+        TRY => try_it(context, &state, request).await,
+        path if targets::is_action(path) => {
+            targets::respond(context, &state, path, request.headers()).await
+        }
+        "/api/events" => {
+            let query = request.uri().query().unwrap_or_default();
+            events::respond(&operator.publisher, query, &peer.lifetime)
+        }
         "/api/health" => json_page(StatusCode::OK, &health::report(context)),
         "/api/usage" => usage::usage(context, request.uri().query().unwrap_or_default()).await,
         // With a query, from the ledger; without one, the latest with their details.
@@ -172,7 +228,38 @@ async fn respond(
             }
             page(StatusCode::OK, kind, metrics)
         }
-        _ => text(StatusCode::NOT_FOUND, "no such page\n"),
+        path => {
+            let context = page::PageContext {
+                server: context,
+                state: &state,
+                viewer: Viewer::local(),
+                query: request.uri().query().unwrap_or_default(),
+            };
+            let shown = match state.config().page.enabled {
+                true => page::respond(&context, path, request.headers()).await,
+                false => None,
+            };
+            shown.unwrap_or_else(|| text(StatusCode::NOT_FOUND, "no such page\n"))
+        }
+    }
+}
+
+/// Sends a short request to the model that the body names.
+async fn try_it(
+    context: &Arc<ServerContext>,
+    state: &Arc<GatewayState>,
+    request: Request<Incoming>,
+) -> Response<OperatorBody> {
+    if !explain::is_json(request.headers()) {
+        let hint = "send the request as `content-type: application/json`\n";
+        return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, hint);
+    }
+    match Limited::new(request.into_body(), SHORT_BODY)
+        .collect()
+        .await
+    {
+        Ok(body) => try_model::respond(context, state, &body.to_bytes()).await,
+        Err(_) => text(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long\n"),
     }
 }
 
@@ -217,7 +304,7 @@ fn ledger_metrics(status: &majordomo_ledger::StatusSnapshot) -> String {
 fn admit(
     context: &ServerContext,
     state: &GatewayState,
-    peer: OperatorPeer,
+    peer: &OperatorPeer,
     request: &Request<Incoming>,
 ) -> Result<(), Error> {
     let (method, uri, headers) = (request.method(), request.uri(), request.headers());
@@ -246,7 +333,7 @@ fn admit(
     authorize(&key, method, uri.path())
 }
 
-fn error_response(error: &Error) -> Response<Full<Bytes>> {
+fn error_response(error: &Error) -> Response<OperatorBody> {
     let status = error
         .status()
         .and_then(|status| StatusCode::from_u16(status).ok());
@@ -293,25 +380,26 @@ fn status(context: &ServerContext) -> String {
         page.push_str(&format!("benched: {} others\n", other.benched));
     }
     page.push_str(
-        "more: /api/health, /api/requests, /api/usage, /api/explain (POST), /metrics, /healthz, /readyz, \
-         /api/targets/{target}/release (POST)\n",
+        "page: open this address in a browser\n\
+         more: /api/health, /api/events, /api/requests, /api/usage, /api/explain (POST), /metrics, /healthz, /readyz, \
+         /api/targets/{target}/release, /bench and /probe (POST)\n",
     );
     page
 }
 
-fn text(status: StatusCode, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+fn text(status: StatusCode, body: impl Into<Bytes>) -> Response<OperatorBody> {
     page(status, "text/plain; charset=utf-8", body)
 }
 
-fn json_page(status: StatusCode, body: &impl Serialize) -> Response<Full<Bytes>> {
+fn json_page(status: StatusCode, body: &impl Serialize) -> Response<OperatorBody> {
     match serde_json::to_vec(body) {
         Ok(body) => page(status, "application/json", body),
         Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "no report\n"),
     }
 }
 
-fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body.into()));
+fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<OperatorBody> {
+    let mut response = Response::new(OperatorBody::from(body.into()));
     *response.status_mut() = status;
     let map = response.headers_mut();
     map.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));

@@ -1,21 +1,26 @@
-//! `POST /api/targets/{target}/release`: ends a bench.
+//! `POST /api/targets/{target}/release`, `/bench` and `/probe`: ends a bench, begins one,
+//! sends a short request.
 //!
 //! A target's name contains slashes and colons, so it is everything between prefix and
 //! suffix, percent-decoded.
 
-use bytes::Bytes;
+use std::sync::Arc;
+use std::time::Duration;
+
 use http::{HeaderMap, Response, StatusCode, header};
-use http_body_util::Full;
 use majordomo::nearest::nearest_few;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{json_page, text};
+use super::body::OperatorBody;
+use super::{json_page, text, try_model};
+use crate::server::ServerContext;
 use crate::state::GatewayState;
 
 const PREFIX: &str = "/api/targets/";
-const RELEASE: &str = "/release";
+/// How long an operator's bench lasts, unless it is released.
+const BENCH: Duration = Duration::from_secs(600);
 /// Maximum number of suggestions for an unknown name.
 const SUGGESTIONS: usize = 3;
 
@@ -25,6 +30,33 @@ struct Released {
     target: String,
     /// What was benched: the target, its provider's credential, or both.
     released: Vec<String>,
+    /// For the operator.
+    message: String,
+}
+
+/// The response to a bench.
+#[derive(Serialize)]
+struct Benched {
+    target: String,
+    seconds: u64,
+    /// For the operator.
+    message: String,
+}
+
+/// What an operator can do to a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TargetAction {
+    Release,
+    Bench,
+    Probe,
+}
+
+impl TargetAction {
+    const ALL: [(&'static str, Self); 3] = [
+        ("/release", Self::Release),
+        ("/bench", Self::Bench),
+        ("/probe", Self::Probe),
+    ];
 }
 
 /// Whether a path names an action on a target.
@@ -32,24 +64,51 @@ pub(super) fn is_action(path: &str) -> bool {
     path.starts_with(PREFIX)
 }
 
-/// Releases a target and its provider's credential.
-pub(super) fn respond(
-    state: &GatewayState,
+/// Acts on a target.
+pub(super) async fn respond(
+    context: &Arc<ServerContext>,
+    state: &Arc<GatewayState>,
     path: &str,
     headers: &HeaderMap,
-) -> Response<Full<Bytes>> {
+) -> Response<OperatorBody> {
     if !is_form_free(headers) {
         let hint = "send no body, or JSON\n";
         return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, hint);
     }
-    let Some(target) = released(path) else {
-        let hint = "no such action; there is POST /api/targets/{target}/release\n";
+    let Some((target, action)) = action(path) else {
+        let hint = "no such action; there are POST /api/targets/{target}/release, /bench and \
+                    /probe\n";
         return text(StatusCode::NOT_FOUND, hint);
     };
-    let health = state.registry.health();
-    if health.status(&target).is_none() {
+    if state.registry.health().status(&target).is_none() {
         return unknown(state, &target);
     }
+    match action {
+        TargetAction::Release => release(state, target),
+        TargetAction::Bench => bench(state, target),
+        TargetAction::Probe => try_model::try_model(context, state, &target).await,
+    }
+}
+
+/// Benches a target for a while.
+fn bench(state: &GatewayState, target: String) -> Response<OperatorBody> {
+    state
+        .registry
+        .health()
+        .bench(&target, BENCH, "benched by the operator");
+    let seconds = BENCH.as_secs();
+    let message = format!("{target} is benched for {} minutes.", seconds / 60);
+    let report = Benched {
+        target,
+        seconds,
+        message,
+    };
+    json_page(StatusCode::OK, &report)
+}
+
+/// Releases a target and its provider's credential.
+fn release(state: &GatewayState, target: String) -> Response<OperatorBody> {
+    let health = state.registry.health();
     let provider = target.split('/').next().unwrap_or_default();
     let mut subjects = vec![target.as_str(), provider];
     subjects.dedup();
@@ -62,18 +121,28 @@ pub(super) fn respond(
     for subject in subjects {
         health.unbench(subject);
     }
+    let message = match done.as_slice() {
+        [] => format!("{target} was not benched."),
+        done => format!("Released: {}.", done.join(", ")),
+    };
     let report = Released {
         released: done,
         target,
+        message,
     };
     json_page(StatusCode::OK, &report)
 }
 
-/// The target in a path.
-fn released(path: &str) -> Option<String> {
-    let name = path.strip_prefix(PREFIX)?.strip_suffix(RELEASE)?;
+/// The target in a path, and what to do.
+fn action(path: &str) -> Option<(String, TargetAction)> {
+    let path = path.strip_prefix(PREFIX)?;
+    let mut known = TargetAction::ALL.into_iter();
+    let (name, action) = known.find_map(|(suffix, action)| {
+        let name = path.strip_suffix(suffix)?;
+        Some((name, action))
+    })?;
     let name = percent_decode_str(name).decode_utf8().ok()?;
-    (!name.is_empty()).then(|| name.into_owned())
+    (!name.is_empty()).then(|| (name.into_owned(), action))
 }
 
 /// Cross-site pages can send forms without a preflight, and nothing else. Their
@@ -88,7 +157,7 @@ fn is_form_free(headers: &HeaderMap) -> bool {
     })
 }
 
-fn unknown(state: &GatewayState, target: &str) -> Response<Full<Bytes>> {
+fn unknown(state: &GatewayState, target: &str) -> Response<OperatorBody> {
     let health = state.registry.health().snapshot();
     let known = health.iter().map(|status| status.subject.as_str());
     let near = nearest_few(target, known, SUGGESTIONS);
@@ -124,7 +193,27 @@ mod tests {
             ("/api/targets/up/%ff/release", None),
         ];
         for (path, target) in rows {
-            assert_eq!(released(path).as_deref(), target, "{path}");
+            let found = action(path);
+            let target = target.map(|name| (name.to_owned(), TargetAction::Release));
+            assert_eq!(found, target, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_last_word_of_a_path_is_the_action() {
+        for (path, expected) in [
+            (
+                "/api/targets/up/bench/probe",
+                Some(("up/bench", TargetAction::Probe)),
+            ),
+            (
+                "/api/targets/up/m/bench",
+                Some(("up/m", TargetAction::Bench)),
+            ),
+            ("/api/targets/up/m/benched", None),
+        ] {
+            let expected = expected.map(|(name, action)| (name.to_owned(), action));
+            assert_eq!(action(path), expected, "{path}");
         }
     }
 }

@@ -1,11 +1,10 @@
 //! `/api/usage` and the stored part of `/api/requests`: questions to the ledger.
 
-use bytes::Bytes;
 use http::{Response, StatusCode};
-use http_body_util::Full;
 use majordomo_ledger::{GroupBy, RequestQuery, Store, UsageQuery, UsageRow, UsageSums};
 use serde::Serialize;
 
+use super::body::OperatorBody;
 use super::{json_page, page, text};
 use crate::ledger_sink::now_millis;
 use crate::server::ServerContext;
@@ -25,7 +24,7 @@ struct UsageReport {
 }
 
 /// Sums usage. `by` lists groups, `since` is a duration such as `7d`, `format` may be `csv`.
-pub(super) async fn usage(context: &ServerContext, query: &str) -> Response<Full<Bytes>> {
+pub(super) async fn usage(context: &ServerContext, query: &str) -> Response<OperatorBody> {
     let parsed = match parse_usage(query, now_millis()) {
         Ok(parsed) => parsed,
         Err(hint) => return text(StatusCode::BAD_REQUEST, format!("{hint}\n")),
@@ -62,7 +61,10 @@ pub(super) async fn usage(context: &ServerContext, query: &str) -> Response<Full
 
 /// Lists stored requests: `key`, `model` and `outcome` filter, `since` and `limit` bound,
 /// `before` pages.
-pub(super) async fn stored_requests(context: &ServerContext, query: &str) -> Response<Full<Bytes>> {
+pub(super) async fn stored_requests(
+    context: &ServerContext,
+    query: &str,
+) -> Response<OperatorBody> {
     let since = match since(query, now_millis()) {
         Ok(since) => since,
         Err(hint) => return text(StatusCode::BAD_REQUEST, format!("{hint}\n")),
@@ -87,7 +89,7 @@ pub(super) async fn stored_requests(context: &ServerContext, query: &str) -> Res
 async fn ask<T: Send + 'static>(
     context: &ServerContext,
     question: impl FnOnce(&mut dyn Store) -> Result<T, majordomo_ledger::StoreError> + Send + 'static,
-) -> Result<T, Box<Response<Full<Bytes>>>> {
+) -> Result<T, Box<Response<OperatorBody>>> {
     let refuse = |status, reason: String| Box::new(text(status, format!("{reason}\n")));
     let Some(ledger) = context.ledger() else {
         let reason =
@@ -134,7 +136,7 @@ fn since(query: &str, now: i64) -> Result<i64, String> {
 }
 
 /// A parameter of the query string.
-fn parameter(query: &str, name: &str) -> Option<String> {
+pub(super) fn parameter(query: &str, name: &str) -> Option<String> {
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     let value = pairs
         .filter(|(key, _)| *key == name)

@@ -17,7 +17,7 @@ mod unprocessed;
 use std::sync::Arc;
 
 use majordomo::{Chain, Registry, Result};
-use majordomo_rules::Processors;
+use majordomo_rules::{Destination, Processors, RuleIndex, destination};
 use majordomo_vision::Describers;
 
 pub(crate) use dry_run::DryRun;
@@ -91,6 +91,17 @@ impl Routes {
     /// Snapshots of all partitions.
     pub(crate) fn snapshots(&self) -> Vec<PartitionSnapshot> {
         self.routes.iter().flat_map(Route::snapshots).collect()
+    }
+
+    /// Whether a rule edits requests instead of choosing their services.
+    pub(crate) fn is_processed(&self, route: &str, rule: &str) -> bool {
+        let Some(route) = self.find_exactly(route) else {
+            return false;
+        };
+        let indices = (0..route.rules.len()).map(RuleIndex);
+        let mut named = indices.filter(|index| route.rules.name(*index) == rule);
+        let named = named.next();
+        named.is_some() && destination(&route.rules, named) == Destination::Route
     }
 
     /// The route declared with exactly this name or pattern.

@@ -12,11 +12,11 @@ use super::route::Route;
 /// A snapshot of the services of a route or of one of its rules.
 #[derive(Serialize)]
 pub(crate) struct PartitionSnapshot {
-    route: Arc<str>,
+    pub(crate) route: Arc<str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    rule: Option<String>,
+    pub(crate) rule: Option<String>,
     #[serde(flatten)]
-    pool: PoolSnapshot,
+    pub(crate) pool: PoolSnapshot,
 }
 
 impl Route {

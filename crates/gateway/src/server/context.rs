@@ -1,6 +1,7 @@
 //! State that outlives configurations: admission, metrics, traces, sinks and
 //! shutdown signals.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -11,6 +12,7 @@ use super::polls::Polls;
 use super::shutdown::ShutdownSignal;
 use crate::heavy_lane::HeavyLane;
 use crate::ledger_sink::LedgerSink;
+use crate::live::LiveFeed;
 use crate::metrics::Metrics;
 use crate::record::{RequestLog, RequestSink, Sinks};
 use crate::state::{GatewayState, SharedState};
@@ -23,6 +25,9 @@ pub(crate) struct ServerContext {
     pub(crate) limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) traces: Arc<Traces>,
+    pub(crate) live: Arc<LiveFeed>,
+    /// The clients' address, as bound.
+    address: SocketAddr,
     /// Receive the record of every request.
     sinks: ArcSwap<Sinks>,
     /// One of the sinks, which can also be asked.
@@ -45,14 +50,18 @@ pub(crate) struct ServerContext {
 
 impl ServerContext {
     /// Must be called in the runtime that serves.
-    pub(crate) fn new(state: Arc<GatewayState>, limits: Limits) -> Arc<Self> {
+    pub(crate) fn new(state: Arc<GatewayState>, limits: Limits, address: SocketAddr) -> Arc<Self> {
         let metrics = Arc::<Metrics>::default();
         metrics.configure(state.named_targets());
         let traces = Arc::new(Traces::new(&state.server));
+        let live = Arc::<LiveFeed>::default();
         let sinks = Sinks::new([
             Arc::new(RequestLog) as Arc<dyn RequestSink>,
             metrics.clone() as _,
+            // A request leaves the feed for the traces: in the other order it would be in
+            // neither for a moment.
             traces.clone() as _,
+            live.clone() as _,
         ]);
         Arc::new(Self {
             admission: ArcSwap::new(Admission::new(
@@ -63,6 +72,8 @@ impl ServerContext {
             sinks: ArcSwap::from_pointee(sinks),
             ledger: ArcSwapOption::empty(),
             traces,
+            live,
+            address,
             auth_throttle: AuthThrottle::default(),
             lane: Arc::new(HeavyLane::new()),
             polls: Polls::default(),
@@ -74,6 +85,11 @@ impl ServerContext {
             stopping: ShutdownSignal::default(),
             cut: ShutdownSignal::default(),
         })
+    }
+
+    /// The clients' address, as bound.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// The sinks of a request that arrives now.

@@ -72,9 +72,10 @@ impl Server {
         let identity =
             identity.map_err(|text| io::Error::new(io::ErrorKind::InvalidInput, text))?;
         let listener = TcpListener::bind(state.server.listen).await?;
+        let address = listener.local_addr()?;
         Ok(Self {
             listener,
-            context: ServerContext::new(state, limits),
+            context: ServerContext::new(state, limits, address),
             tls: identity.map(TlsAcceptorHandle::new),
         })
     }

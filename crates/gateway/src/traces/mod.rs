@@ -71,13 +71,24 @@ impl Traces {
         drop(evicted);
     }
 
-    /// The recent requests, latest first.
+    /// The recent requests in their JSON form, latest first.
     pub(crate) fn latest(&self) -> Vec<RequestTrace> {
+        self.records().into_iter().map(RequestTrace).collect()
+    }
+
+    /// The records of recent requests, latest first.
+    pub(crate) fn records(&self) -> Vec<Arc<FinishedRequest>> {
         let ring = self.ring();
         let records = ring.records.iter().rev();
-        records
-            .map(|(_, record)| RequestTrace(Arc::clone(record)))
-            .collect()
+        records.map(|(_, record)| Arc::clone(record)).collect()
+    }
+
+    /// The record of a recent request.
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<FinishedRequest>> {
+        let ring = self.ring();
+        let mut records = ring.records.iter().rev();
+        let found = records.find(|(_, record)| &*record.id == id);
+        found.map(|(_, record)| Arc::clone(record))
     }
 
     fn ring(&self) -> MutexGuard<'_, TraceRing> {

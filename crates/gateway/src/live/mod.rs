@@ -1,0 +1,189 @@
+//! What happens now: open requests, and figures of the last hour, for the operator's page.
+//!
+//! A sink that costs a few short locks per request and formats nothing. Finished requests
+//! are kept for readers of the event stream only while there is one, so that without
+//! readers the stream costs nothing. May use `outcome` and `record`.
+
+mod minutes;
+mod open_requests;
+mod rule_matches;
+mod target_calls;
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+pub(crate) use minutes::{MinuteFigures, Minutes};
+pub(crate) use open_requests::{OpenRequest, OpenRequests, Phase};
+pub(crate) use rule_matches::RuleMatches;
+pub(crate) use target_calls::TargetCalls;
+
+use crate::outcome::RequestOutcome;
+use crate::record::{
+    FinishedRequest, RequestKind, RequestSink, RoutedRequest, StartedCall, StartedRequest,
+    unix_millis,
+};
+
+/// Finished requests that wait for the event stream; the rest is counted.
+const MOST_WAITING: usize = 64;
+
+/// The open requests and recent figures of a server.
+#[derive(Default)]
+pub(crate) struct LiveFeed {
+    pub(crate) open: OpenRequests,
+    pub(crate) minutes: Minutes,
+    pub(crate) targets: TargetCalls,
+    pub(crate) rules: RuleMatches,
+    readers: AtomicUsize,
+    finished: Mutex<FinishedQueue>,
+    wake: Notify,
+}
+
+/// Finished requests since the last look.
+#[derive(Default)]
+pub(crate) struct FinishedQueue {
+    /// The newest, oldest first.
+    pub(crate) records: VecDeque<Arc<FinishedRequest>>,
+    /// Older ones that were dropped.
+    pub(crate) skipped: usize,
+}
+
+impl LiveFeed {
+    /// Keeps finished requests for the event stream until the guard is dropped.
+    pub(crate) fn read(self: &Arc<Self>) -> FeedReader {
+        self.readers.fetch_add(1, Ordering::Relaxed);
+        self.wake.notify_one();
+        FeedReader(Arc::clone(self))
+    }
+
+    pub(crate) fn has_readers(&self) -> bool {
+        self.readers.load(Ordering::Relaxed) > 0
+    }
+
+    /// Completes when there may be a reader.
+    pub(crate) async fn reader_arrived(&self) {
+        self.wake.notified().await;
+    }
+
+    /// Takes the finished requests since the last call.
+    pub(crate) fn take_finished(&self) -> FinishedQueue {
+        std::mem::take(&mut *self.finished())
+    }
+
+    fn finished(&self) -> MutexGuard<'_, FinishedQueue> {
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A reader of the event stream.
+pub(crate) struct FeedReader(Arc<LiveFeed>);
+
+impl Drop for FeedReader {
+    fn drop(&mut self) {
+        if self.0.readers.fetch_sub(1, Ordering::Relaxed) == 1 {
+            drop(self.0.take_finished());
+        }
+    }
+}
+
+/// Model lists and unknown paths are not shown.
+fn is_shown(kind: RequestKind) -> bool {
+    !matches!(kind, RequestKind::Other)
+}
+
+impl RequestSink for LiveFeed {
+    fn started(&self, request: &StartedRequest<'_>) {
+        if is_shown(request.kind) {
+            self.open.insert(request);
+        }
+    }
+
+    fn routed(&self, request: &RoutedRequest<'_>) {
+        self.open.update(request.id, |open| {
+            open.key = request.key.map(Into::into);
+            request.model.clone_into(&mut open.model);
+            open.phase = Phase::Routed;
+        });
+    }
+
+    fn calling(&self, call: &StartedCall<'_>) {
+        self.open.update(call.id, |open| open.calling(call));
+    }
+
+    fn streaming(&self, id: &str) {
+        self.open.update(id, OpenRequest::streaming);
+    }
+
+    fn finished(&self, record: &Arc<FinishedRequest>) {
+        if !is_shown(record.kind) {
+            return;
+        }
+        self.open.remove(&record.id);
+        let ended = record.arrived + record.took;
+        let failed = match record.outcome {
+            RequestOutcome::Complete | RequestOutcome::ClientGone => false,
+            RequestOutcome::Failed | RequestOutcome::Interrupted => true,
+        };
+        self.minutes
+            .count(unix_millis(ended), failed, record.cost());
+        self.targets.count(&record.calls);
+        if let (Some(route), Some(rule)) = (record.route(), record.rule()) {
+            self.rules.count(route, rule);
+        }
+        if self.has_readers() {
+            let mut queue = self.finished();
+            queue.records.push_back(Arc::clone(record));
+            if queue.records.len() > MOST_WAITING {
+                queue.records.pop_front();
+                queue.skipped += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(id: &str) -> Arc<FinishedRequest> {
+        Arc::new(FinishedRequest {
+            id: id.into(),
+            kind: RequestKind::Generate,
+            ..FinishedRequest::default()
+        })
+    }
+
+    #[test]
+    fn finished_requests_are_kept_only_while_there_is_a_reader() {
+        let feed = Arc::new(LiveFeed::default());
+        feed.finished(&record("before"));
+        let reader = feed.read();
+        feed.finished(&record("during"));
+        let taken = feed.take_finished();
+        assert_eq!(taken.records.len(), 1);
+        assert_eq!(&*taken.records[0].id, "during");
+        feed.finished(&record("left behind"));
+        drop(reader);
+        feed.finished(&record("after"));
+        assert!(feed.take_finished().records.is_empty());
+    }
+
+    #[test]
+    fn a_reader_that_does_not_take_holds_a_bounded_number() {
+        let feed = Arc::new(LiveFeed::default());
+        let _reader = feed.read();
+        for n in 0..1_000 {
+            feed.finished(&record(&n.to_string()));
+        }
+        let taken = feed.take_finished();
+        assert_eq!(taken.records.len(), MOST_WAITING);
+        assert_eq!(taken.skipped, 1_000 - MOST_WAITING);
+        assert_eq!(
+            &*taken.records[MOST_WAITING - 1].id,
+            "999",
+            "the newest stay"
+        );
+    }
+}

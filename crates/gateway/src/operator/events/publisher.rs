@@ -1,0 +1,273 @@
+//! Renders what changed, once for all readers, a few times per second.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use majordomo_page::RequestRow;
+use tokio::sync::broadcast::{Receiver, Sender};
+use tokio::time::{Instant, sleep};
+
+use super::event;
+use super::stream::EventStream;
+use crate::live::LiveFeed;
+use crate::operator::lifetime::Lifetime;
+use crate::operator::page::rows;
+use crate::traces::Traces;
+
+/// How often changes are looked for while there is a reader.
+const TICK: Duration = Duration::from_millis(200);
+/// Rows per second under load, more than anyone reads, and how many may come at once.
+const ROWS_PER_SECOND: f64 = 12.0;
+const BURST: f64 = 24.0;
+/// Batches that a slow reader may fall behind before it loses some.
+const BACKLOG: usize = 32;
+/// Rows that a new reader gets first, so that nothing is missed between page and stream.
+const FIRST_ROWS: usize = 24;
+
+/// Publishes changes of the live feed to all readers.
+pub(in crate::operator) struct Publisher {
+    feed: Arc<LiveFeed>,
+    traces: Arc<Traces>,
+    plain: Sender<Bytes>,
+    with_rows: Sender<Bytes>,
+}
+
+impl Publisher {
+    pub(in crate::operator) fn new(feed: Arc<LiveFeed>, traces: Arc<Traces>) -> Self {
+        Self {
+            feed,
+            traces,
+            plain: Sender::new(BACKLOG),
+            with_rows: Sender::new(BACKLOG),
+        }
+    }
+
+    /// Events from now on, after the latest requests.
+    pub(in crate::operator) fn subscribe(
+        &self,
+        with_rows: bool,
+        lifetime: Lifetime,
+    ) -> EventStream {
+        let reader = self.feed.read();
+        let receiver: Receiver<Bytes> = match with_rows {
+            true => self.with_rows.subscribe(),
+            false => self.plain.subscribe(),
+        };
+        // Also flushes the head, so that the browser knows the stream is open.
+        let mut first = String::from("retry: 2000\n\n");
+        for row in rows::latest(&self.feed, &self.traces, FIRST_ROWS)
+            .iter()
+            .rev()
+        {
+            event::write(&mut first, row, with_rows);
+        }
+        EventStream::new(first.into(), receiver, lifetime, reader)
+    }
+
+    /// Publishes until dropped.
+    pub(in crate::operator) async fn run(&self) {
+        let mut batch = Batch::new(Instant::now());
+        loop {
+            if !self.feed.has_readers() {
+                self.feed.reader_arrived().await;
+                batch = Batch::new(Instant::now());
+                batch.seen = self.feed.open.last_change();
+                continue;
+            }
+            sleep(TICK).await;
+            let changes = batch.changes(&self.feed, Instant::now());
+            if !changes.is_empty() {
+                self.publish(&changes);
+            }
+        }
+    }
+
+    fn publish(&self, changes: &Changes) {
+        for (sender, with_rows) in [(&self.plain, false), (&self.with_rows, true)] {
+            if sender.receiver_count() > 0 {
+                // Fails only without receivers.
+                let _ = sender.send(changes.text(with_rows).into());
+            }
+        }
+    }
+}
+
+/// What readers know, and how much they may still be sent.
+struct Batch {
+    /// The number of the last change that was looked at.
+    seen: u64,
+    /// Requests that readers know as running. Their end is always sent.
+    running: HashSet<Arc<str>>,
+    allowance: f64,
+    filled: Instant,
+}
+
+/// What is sent at one tick.
+#[derive(Default)]
+struct Changes {
+    rows: Vec<RequestRow>,
+    /// Ids of requests that ended and are not among the rows.
+    ended: Vec<Arc<str>>,
+    skipped: usize,
+}
+
+impl Changes {
+    fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.ended.is_empty() && self.skipped == 0
+    }
+
+    fn text(&self, with_rows: bool) -> String {
+        let mut out = String::new();
+        for row in &self.rows {
+            event::write(&mut out, row, with_rows);
+        }
+        for id in &self.ended {
+            event::write_ended(&mut out, id);
+        }
+        if self.skipped > 0 {
+            event::write_skipped(&mut out, self.skipped);
+        }
+        out
+    }
+}
+
+impl Batch {
+    fn new(now: Instant) -> Self {
+        Self {
+            seen: 0,
+            running: HashSet::new(),
+            allowance: BURST,
+            filled: now,
+        }
+    }
+
+    fn changes(&mut self, feed: &LiveFeed, now: Instant) -> Changes {
+        let elapsed = now.saturating_duration_since(self.filled).as_secs_f64();
+        self.allowance = (self.allowance + elapsed * ROWS_PER_SECOND).min(BURST);
+        self.filled = now;
+        let mut changes = Changes::default();
+        let finished = feed.take_finished();
+        changes.skipped = finished.skipped;
+        let mut ended = Vec::new();
+        // The newest first: under load the older ones are left out.
+        for record in finished.records.iter().rev() {
+            let known = self.running.remove(&record.id);
+            if self.take() {
+                ended.push(rows::finished(record));
+            } else if known {
+                changes.ended.push(Arc::clone(&record.id));
+                changes.skipped += 1;
+            } else {
+                changes.skipped += 1;
+            }
+        }
+        let seen = feed.open.last_change();
+        let most = self.allowance.max(0.0) as usize;
+        let mut open = feed.open.changed_since(self.seen, most);
+        self.seen = seen;
+        open.sort_unstable_by_key(|open| open.arrived);
+        for request in &open {
+            self.allowance -= 1.0;
+            self.running.insert(Arc::clone(&request.id));
+            changes.rows.push(rows::open(request));
+        }
+        // Those whose record the queue had dropped.
+        self.running.retain(|id| {
+            let runs = feed.open.contains(id);
+            if !runs {
+                changes.ended.push(Arc::clone(id));
+            }
+            runs
+        });
+        changes.rows.extend(ended.into_iter().rev());
+        changes
+    }
+
+    fn take(&mut self) -> bool {
+        let may = self.allowance >= 1.0;
+        if may {
+            self.allowance -= 1.0;
+        }
+        may
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use majordomo::llm::Dialect;
+
+    use super::*;
+    use crate::record::{FinishedRequest, RequestKind, RequestSink, StartedRequest};
+
+    fn start(feed: &LiveFeed, id: &str) {
+        feed.started(&StartedRequest {
+            id: &id.into(),
+            dialect: &Dialect::new("openai-chat"),
+            kind: RequestKind::Generate,
+            arrived: SystemTime::UNIX_EPOCH,
+        });
+    }
+
+    fn end(feed: &LiveFeed, id: &str) {
+        feed.finished(&Arc::new(FinishedRequest {
+            id: id.into(),
+            kind: RequestKind::Generate,
+            ..FinishedRequest::default()
+        }));
+    }
+
+    fn ids(changes: &Changes) -> Vec<&str> {
+        changes.rows.iter().map(|row| row.id.as_str()).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_is_sent_when_it_starts_and_when_it_ends() {
+        let feed = Arc::new(LiveFeed::default());
+        let _reader = feed.read();
+        let mut batch = Batch::new(Instant::now());
+        start(&feed, "one");
+        let changes = batch.changes(&feed, Instant::now());
+        assert_eq!(ids(&changes), ["one"]);
+        assert!(
+            batch.changes(&feed, Instant::now()).is_empty(),
+            "nothing changed"
+        );
+        end(&feed, "one");
+        let changes = batch.changes(&feed, Instant::now());
+        assert_eq!((ids(&changes), changes.ended.len()), (vec!["one"], 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn under_load_a_sample_is_sent_and_the_rest_is_counted() {
+        let feed = Arc::new(LiveFeed::default());
+        let _reader = feed.read();
+        let mut batch = Batch::new(Instant::now());
+        for n in 0..1_000 {
+            start(&feed, &n.to_string());
+            end(&feed, &n.to_string());
+        }
+        let changes = batch.changes(&feed, Instant::now());
+        assert_eq!(changes.rows.len(), BURST as usize);
+        assert_eq!(changes.rows.len() + changes.skipped, 1_000);
+        assert_eq!(ids(&changes).last(), Some(&"999"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_a_request_that_was_shown_is_never_left_out() {
+        let feed = Arc::new(LiveFeed::default());
+        let _reader = feed.read();
+        let mut batch = Batch::new(Instant::now());
+        start(&feed, "shown");
+        batch.changes(&feed, Instant::now());
+        end(&feed, "shown");
+        for n in 0..1_000 {
+            end(&feed, &n.to_string());
+        }
+        let changes = batch.changes(&feed, Instant::now());
+        assert_eq!(changes.ended, ["shown".into()] as [Arc<str>; 1]);
+    }
+}

@@ -1,0 +1,85 @@
+//! The web page: fills the views of `majordomo-page` from what the gateway knows.
+//!
+//! One file per screen. The page is a client of the same data as `/api`, and no second way
+//! in: the trust boundary was passed before this module is asked.
+
+mod connect;
+mod headers;
+mod now;
+mod request;
+mod routes;
+pub(super) mod rows;
+mod targets;
+
+use std::sync::Arc;
+
+use http::{HeaderMap, Response, StatusCode, header};
+use majordomo_page::{Frame, Screen, Viewer, message};
+
+use super::body::OperatorBody;
+use crate::server::ServerContext;
+use crate::state::GatewayState;
+
+/// What a screen is rendered from.
+pub(super) struct PageContext<'a> {
+    pub(super) server: &'a Arc<ServerContext>,
+    pub(super) state: &'a Arc<GatewayState>,
+    pub(super) viewer: Viewer,
+    /// The query string.
+    pub(super) query: &'a str,
+}
+
+/// Whether the client prefers a page to plain text.
+pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT);
+    let accept = accept.and_then(|accept| accept.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/html"))
+}
+
+/// The screen at a path; `None` if there is none.
+pub(super) async fn respond(
+    context: &PageContext<'_>,
+    path: &str,
+    headers: &HeaderMap,
+) -> Option<Response<OperatorBody>> {
+    if let Some(asset) = majordomo_page::asset(path) {
+        return Some(headers::asset(asset, headers));
+    }
+    let html = match path {
+        "/" => now::render(context).await,
+        "/targets" => targets::render(context),
+        "/routes" => routes::render(context),
+        "/connect" => connect::render(context).await,
+        _ => {
+            let id = path.strip_prefix("/requests/")?;
+            match request::render(context, id) {
+                Some(html) => html,
+                None => {
+                    let text = "It is older than what is kept, or it never was.";
+                    let html = message(&context.frame(Screen::Other), "No such request", text);
+                    return Some(headers::html(StatusCode::NOT_FOUND, html));
+                }
+            }
+        }
+    };
+    Some(headers::html(StatusCode::OK, html))
+}
+
+impl PageContext<'_> {
+    /// The frame of a screen, with what the operator must know.
+    fn frame(&self, screen: Screen) -> Frame {
+        let mut notices = Vec::new();
+        if let Some(reason) = &*self.server.stale.load() {
+            notices.push(format!("The old configuration is active: {reason}"));
+        }
+        notices.extend(self.server.notes.load().iter().cloned());
+        Frame::new(screen, env!("CARGO_PKG_VERSION"))
+            .seen_by(self.viewer.clone())
+            .with_notices(notices)
+    }
+
+    /// A parameter of the query string.
+    fn parameter(&self, name: &str) -> String {
+        super::usage::parameter(self.query, name).unwrap_or_default()
+    }
+}

@@ -1,0 +1,60 @@
+//! The live feed.
+
+use majordomo_ledger::Cost;
+use majordomo_page::{Bar, Filter, NowView, Screen};
+
+use super::{PageContext, connect, rows};
+use crate::clock::wall_clock;
+use crate::live::MinuteFigures;
+use crate::record::unix_millis;
+
+/// Rows of a page that is loaded; finished ones are bounded by `traces` as well.
+const MOST_ROWS: usize = 2_000;
+
+pub(super) async fn render(context: &PageContext<'_>) -> String {
+    let server = context.server;
+    let rows = rows::latest(&server.live, &server.traces, MOST_ROWS);
+    let minutes = server.live.minutes.until(unix_millis(wall_clock()));
+    let first_model = match rows.is_empty() {
+        true => connect::models(context).await.into_iter().next(),
+        false => None,
+    };
+    let view = NowView {
+        rows,
+        filter: Filter::new(context.parameter("q"), context.parameter("state")),
+        requests: bars(&minutes, |it| it.requests, |n| counted(n, "request")),
+        errors: bars(&minutes, |it| it.errors, |n| counted(n, "error")),
+        cost: bars(&minutes, |it| it.cost, dollars),
+        first_model,
+        kept: context.state.server.traces > 0,
+    };
+    majordomo_page::now(&context.frame(Screen::Now), &view)
+}
+
+fn bars(
+    minutes: &[MinuteFigures],
+    value: impl Fn(&MinuteFigures) -> u64,
+    text: impl Fn(u64) -> String,
+) -> Vec<Bar> {
+    let bar = |figures: &MinuteFigures| {
+        let (of_day, value) = (figures.minute.rem_euclid(24 * 60), value(figures));
+        Bar {
+            label: format!("{:02}:{:02} UTC", of_day / 60, of_day % 60),
+            value: value as f64,
+            text: text(value),
+        }
+    };
+    minutes.iter().map(bar).collect()
+}
+
+fn counted(number: u64, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    }
+}
+
+fn dollars(nanodollars: u64) -> String {
+    let cost = Cost::from_nanodollars(i64::try_from(nanodollars).unwrap_or(i64::MAX));
+    format!("${cost}")
+}

@@ -1,0 +1,97 @@
+//! Rows of the live feed, from open and from finished requests.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use majordomo::llm::Change;
+use majordomo_page::{RequestRow, RowState};
+
+use crate::live::{LiveFeed, OpenRequest, Phase};
+use crate::outcome::RequestOutcome;
+use crate::record::FinishedRequest;
+use crate::traces::Traces;
+
+/// The last second of the year 9999 in Unix time.
+const LATEST: Duration = Duration::from_secs(253_402_300_799);
+
+/// Open requests, then finished ones, each latest first; at most `most`.
+pub(in crate::operator) fn latest(
+    feed: &LiveFeed,
+    traces: &Traces,
+    most: usize,
+) -> Vec<RequestRow> {
+    let mut running = feed.open.changed_since(0, most);
+    running.sort_unstable_by_key(|open| std::cmp::Reverse(open.arrived));
+    let mut rows: Vec<RequestRow> = running.iter().map(open).collect();
+    let records = traces.records();
+    let kept = records.iter().take(most.saturating_sub(rows.len()));
+    // A request may have ended between the two looks.
+    let known: Vec<Arc<str>> = running.iter().map(|open| Arc::clone(&open.id)).collect();
+    rows.extend(
+        kept.filter(|record| !known.contains(&record.id))
+            .map(|record| finished(record)),
+    );
+    rows
+}
+
+/// A request that runs.
+pub(in crate::operator) fn open(request: &OpenRequest) -> RequestRow {
+    RequestRow {
+        id: request.id.to_string(),
+        at: timestamp(request.arrived),
+        key: request.key.as_deref().map(str::to_owned),
+        dialect: request.dialect.as_str().to_owned(),
+        model: request.model.clone(),
+        target: request.phase.target().map(str::to_owned),
+        attempts: (request.attempts > 0).then_some(request.attempts),
+        state: RowState::Running(phase(request)),
+        ..RequestRow::default()
+    }
+}
+
+/// What an open request does, in words.
+fn phase(request: &OpenRequest) -> String {
+    match &request.phase {
+        Phase::Queued => "queued".to_owned(),
+        Phase::Routed => "routed".to_owned(),
+        Phase::Describing(_) => "describing an image".to_owned(),
+        Phase::Calling(_) if request.attempts > 1 => format!("attempt {}", request.attempts),
+        Phase::Calling(_) => "waiting for the first token".to_owned(),
+        Phase::Streaming(_) => "streaming".to_owned(),
+    }
+}
+
+/// A request that is over.
+pub(in crate::operator) fn finished(record: &FinishedRequest) -> RequestRow {
+    let tokens = (record.usage.input, record.usage.output);
+    RequestRow {
+        id: record.id.to_string(),
+        at: timestamp(record.arrived),
+        key: record.key.as_deref().map(str::to_owned),
+        dialect: record.dialect.as_str().to_owned(),
+        model: record.model.clone(),
+        target: record.target.clone(),
+        attempts: record.attempts_sent.map(|sent| sent as u64),
+        tokens: (tokens != (0, 0)).then_some(tokens),
+        estimated: record.usage_estimated,
+        cost: record
+            .cost()
+            .filter(|_| !record.calls.is_empty())
+            .map(|cost| format!("${cost}")),
+        first_token: record.first_token,
+        took: Some(record.took),
+        changes: record.changes.iter().map(Change::to_string).collect(),
+        state: match record.outcome {
+            RequestOutcome::Complete => RowState::Complete,
+            RequestOutcome::Failed => RowState::Failed(record.status),
+            RequestOutcome::Interrupted => RowState::Interrupted,
+            RequestOutcome::ClientGone => RowState::ClientGone,
+        },
+    }
+}
+
+/// A time in RFC 3339. The wall clock may be unset at boot, or beyond any formattable date.
+pub(in crate::operator) fn timestamp(time: SystemTime) -> String {
+    let time = time.clamp(UNIX_EPOCH, UNIX_EPOCH + LATEST);
+    humantime::format_rfc3339_millis(time).to_string()
+}
