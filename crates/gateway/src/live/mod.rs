@@ -102,7 +102,8 @@ impl RequestSink for LiveFeed {
 
     fn routed(&self, request: &RoutedRequest<'_>) {
         self.open.update(request.id, |open| {
-            open.key = request.key.map(Into::into);
+            open.key.clone_from(&request.caller.key);
+            open.team.clone_from(&request.caller.team);
             request.model.clone_into(&mut open.model);
             open.phase = Phase::Routed;
         });

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use majordomo::chain::AttemptKind;
 use majordomo::llm::Dialect;
 
-use crate::record::{RequestKind, StartedCall, StartedRequest};
+use crate::record::{StartedCall, StartedRequest};
 
 const SHARDS: usize = 16;
 
@@ -39,8 +39,9 @@ pub(crate) struct OpenRequest {
     pub(crate) id: Arc<str>,
     pub(crate) dialect: Dialect,
     pub(crate) arrived: SystemTime,
-    /// Known once it is routed, like the model.
-    pub(crate) key: Option<Box<str>>,
+    /// Known once it is routed, like team and model.
+    pub(crate) key: Option<Arc<str>>,
+    pub(crate) team: Option<Arc<str>>,
     pub(crate) model: String,
     pub(crate) phase: Phase,
     /// Attempts that were sent, without descriptions.
@@ -102,6 +103,7 @@ impl OpenRequests {
 
             arrived: request.arrived,
             key: None,
+            team: None,
             model: String::new(),
             phase: Phase::Queued,
             attempts: 0,
@@ -176,6 +178,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::record::RequestKind;
 
     fn start(open: &OpenRequests, id: &str) -> Arc<str> {
         let id: Arc<str> = id.into();

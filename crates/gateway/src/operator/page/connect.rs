@@ -16,7 +16,7 @@ const MOST_MODELS: usize = 200;
 pub(super) async fn render(context: &PageContext<'_>) -> String {
     let view = ConnectView {
         base: base(context),
-        keys: !context.state.keys.is_empty(),
+        keys: !context.state.keys.is_keyless(),
         models: models(context).await,
     };
     majordomo_page::connect(&context.frame(Screen::Connect), &view)

@@ -147,7 +147,7 @@ fn spend(call: &UpstreamCall) -> SpendView {
 
 /// A command that sends a request like this one.
 fn curl(context: &PageContext<'_>, model: &str) -> String {
-    let key = match context.state.keys.is_empty() {
+    let key = match context.state.keys.is_keyless() {
         true => "",
         false => " \\\n  -H 'authorization: Bearer YOUR-KEY'",
     };

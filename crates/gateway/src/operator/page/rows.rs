@@ -67,7 +67,7 @@ pub(in crate::operator) fn finished(record: &FinishedRequest) -> RequestRow {
     RequestRow {
         id: record.id.to_string(),
         at: timestamp(record.arrived),
-        key: record.key.as_deref().map(str::to_owned),
+        key: record.caller.key.as_deref().map(str::to_owned),
         dialect: record.dialect.as_str().to_owned(),
         model: record.model.clone(),
         target: record.target.clone(),
