@@ -160,6 +160,9 @@ pub(crate) struct ServeArgs {
     /// Address of the operator's API; overrides the configuration file
     #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     pub(crate) operator_listen: Option<SocketAddr>,
+    /// Open the page in a browser
+    #[arg(long)]
+    pub(crate) open: bool,
 }
 
 #[derive(Debug, Args)]

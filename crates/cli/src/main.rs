@@ -4,6 +4,7 @@
 //! The exit code is 0 for success, 1 for a failure, 2 for a usage error.
 
 mod args;
+mod browser;
 mod capabilities;
 mod chat;
 mod chat_turn;

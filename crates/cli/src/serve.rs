@@ -11,7 +11,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::args::ServeArgs;
 use crate::error::CliError;
 use crate::log::Log;
-use crate::{log_filter, memory};
+use crate::{browser, log_filter, memory};
 
 /// Model names listed at startup; the rest are counted.
 const MOST_NAMES: usize = 12;
@@ -31,6 +31,12 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), CliError> {
     };
     let signals = Signals::catch();
     anstream::stdout().write_all(startup_summary(&gateway)?.as_bytes())?;
+    if args.open {
+        match gateway.page_url()? {
+            Some(page) => browser::open(&page),
+            None => tracing::warn!("there is no page to open: `enabled` is false in [page]"),
+        }
+    }
     // Providers may be slow to list their models; serving does not wait for them.
     let base = gateway.curl_base()?;
     let (models, has_keys) = (gateway.models(), gateway.has_keys());
@@ -84,7 +90,11 @@ fn startup_summary(gateway: &Gateway) -> Result<String, CliError> {
         text,
         "listening on {scheme}://{address}, operator API on {scheme}://{operator}"
     );
-    Ok(text)
+    // The page comes first: people look before they read.
+    Ok(match gateway.page_url()? {
+        Some(page) => format!("page: {page}\n{text}"),
+        None => text,
+    })
 }
 
 /// The available models, and a command to try.

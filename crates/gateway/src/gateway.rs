@@ -190,6 +190,15 @@ impl Gateway {
         }
     }
 
+    /// The page's address as this machine reaches it, if it is served.
+    pub fn page_url(&self) -> std::io::Result<Option<String>> {
+        if !self.state.config().page.enabled {
+            return Ok(None);
+        }
+        let address = local(self.operator_address()?);
+        Ok(Some(format!("{}://{address}/", self.scheme())))
+    }
+
     /// How curl on this machine reaches the gateway: the base URL, preceded by the options
     /// that make it accept the certificate.
     pub fn curl_base(&self) -> std::io::Result<String> {

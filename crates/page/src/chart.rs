@@ -31,14 +31,14 @@ pub struct Segment {
 const WIDTH: f64 = 240.0;
 const HEIGHT: f64 = 36.0;
 
-/// Bars over time, oldest first.
-pub(crate) fn bars(class: &str, title: &str, bars: &[Bar]) -> Markup {
+/// Bars over time, oldest first, with their sum as text.
+pub(crate) fn bars(class: &str, title: &str, total: &str, bars: &[Bar]) -> Markup {
     let highest = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
     let step = WIDTH / bars.len().max(1) as f64;
     let rows: Vec<_> = bars.iter().filter(|bar| bar.value > 0.0).collect();
     html! {
         figure.chart {
-            figcaption { (title) }
+            figcaption { span { (title) } strong { (total) } }
             svg class=(class) viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none"
                 aria-hidden="true" {
                 @for (index, bar) in bars.iter().enumerate() {

@@ -29,6 +29,8 @@ pub struct NowView {
     pub errors: Vec<Bar>,
     /// Cost per minute.
     pub cost: Vec<Bar>,
+    /// The sums of requests, errors and cost.
+    pub totals: [String; 3],
     /// The model that the button of the empty feed asks; `None` if there is none.
     pub first_model: Option<String>,
     /// Whether finished requests are kept at all.
@@ -65,9 +67,9 @@ pub fn now(frame: &Frame, view: &NowView) -> String {
     let content = html! {
         h1.visually-hidden { "Now" }
         section.charts aria-label="The last hour, by minute" {
-            (chart::bars("requests", "Requests", &view.requests))
-            (chart::bars("errors", "Errors", &view.errors))
-            (chart::bars("cost", "Cost", &view.cost))
+            (chart::bars("requests", "Requests, last hour", &view.totals[0], &view.requests))
+            (chart::bars("errors", "Errors, last hour", &view.totals[1], &view.errors))
+            (chart::bars("cost", "Cost, last hour", &view.totals[2], &view.cost))
         }
         section aria-label="Requests" {
             (controls(view))

@@ -193,18 +193,24 @@ fn facts(view: &RequestView) -> Markup {
     let summary = &view.summary;
     html! {
         dl.facts {
-            dt { "Arrived" } dd { time.full datetime=(summary.at) { (summary.at) } }
-            @if let Some(took) = summary.took { dt { "Took" } dd { (duration(took)) } }
+            (fact("Arrived", &html! { time.full datetime=(summary.at) { (summary.at) } }))
+            @if let Some(took) = summary.took { (fact("Took", &html! { (duration(took)) })) }
             @if let Some(first) = summary.first_token {
-                dt { "First token" } dd { (duration(first)) }
+                (fact("First token", &html! { (duration(first)) }))
             }
-            dt { "Key" } dd { (summary.key.as_deref().unwrap_or("none")) }
-            dt { "Dialect" } dd { (summary.dialect) @if view.stream { ", streamed" } }
-            @if !view.endpoint.is_empty() { dt { "Endpoint" } dd { code { (view.endpoint) } } }
-            @if let Some(route) = &view.route { dt { "Route" } dd { (route) } }
-            dt { "Id" } dd { code.id { (summary.id) } }
+            (fact("Key", &html! { (summary.key.as_deref().unwrap_or("none")) }))
+            (fact("Dialect", &html! { (summary.dialect) @if view.stream { ", streamed" } }))
+            @if !view.endpoint.is_empty() {
+                (fact("Endpoint", &html! { code { (view.endpoint) } }))
+            }
+            @if let Some(route) = &view.route { (fact("Route", &html! { bdi { (route) } })) }
+            (fact("Id", &html! { code { (summary.id) } }))
         }
     }
+}
+
+fn fact(name: &str, value: &Markup) -> Markup {
+    html! { div { dt { (name) } dd { (value) } } }
 }
 
 fn rules(view: &RequestView) -> Markup {

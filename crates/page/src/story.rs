@@ -61,17 +61,26 @@ fn attempts(attempts: &[AttemptView]) -> Vec<String> {
     let missed = attempts
         .iter()
         .filter(|attempt| attempt.outcome != "served");
-    missed
-        .map(|attempt| {
-            let status = attempt.status.map(|status| format!(" ({status})"));
-            let status = status.unwrap_or_default();
-            let class = attempt.class.as_deref().unwrap_or("benched");
-            match attempt.outcome.as_str() {
-                "skipped" => format!("{} was skipped: {class}.", attempt.target),
-                _ => format!("{} failed: {class}{status}.", attempt.target),
-            }
-        })
-        .collect()
+    let mut sentences: Vec<(String, usize)> = Vec::new();
+    for attempt in missed {
+        let status = attempt.status.map(|status| format!(" ({status})"));
+        let status = status.unwrap_or_default();
+        let class = attempt.class.as_deref().unwrap_or("benched");
+        let sentence = match attempt.outcome.as_str() {
+            "skipped" => format!("{} was skipped: {class}", attempt.target),
+            _ => format!("{} failed: {class}{status}", attempt.target),
+        };
+        match sentences.last_mut() {
+            Some((last, times)) if *last == sentence => *times += 1,
+            _ => sentences.push((sentence, 1)),
+        }
+    }
+    let counted = sentences.into_iter().map(|(sentence, times)| match times {
+        1 => format!("{sentence}."),
+        2 => format!("{sentence}, twice."),
+        many => format!("{sentence}, {many} times."),
+    });
+    counted.collect()
 }
 
 fn ending(view: &RequestView) -> Option<String> {
@@ -132,6 +141,7 @@ mod tests {
             because: Some("tactic".to_owned()),
             attempts: vec![
                 attempt("a/x", "failed", Some("transient"), Some(529)),
+                attempt("a/x", "failed", Some("transient"), Some(529)),
                 attempt("b/y", "served", None, None),
             ],
             ..RequestView::default()
@@ -140,7 +150,7 @@ mod tests {
             tell(&view).join(" "),
             "The client asked for the route coder. Its rule “long prompts” matched: token ge 60000 \
              (found 81204). a/x came first, because the route's tactic picked it. a/x failed: \
-             transient (529). b/y served it."
+             transient (529), twice. b/y served it."
         );
     }
 

@@ -2,9 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
-pub(super) type Hash = [u8; 32];
+pub(crate) type Hash = [u8; 32];
 
-pub(super) fn sha256(text: &str) -> Hash {
+pub(crate) fn sha256(text: &str) -> Hash {
     Sha256::digest(text.as_bytes()).into()
 }
 

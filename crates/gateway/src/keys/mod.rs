@@ -24,8 +24,8 @@ pub use client_key::ClientKey;
 pub use entry::{KeyEntry, KeySecret, TeamEntry};
 pub use generate::{NewKey, generate_key};
 pub(crate) use generate::{generate_secret, quoted};
-use hash::{Hash, prefix, sha256};
-pub(crate) use hash::{hex, unhex};
+use hash::prefix;
+pub(crate) use hash::{Hash, hex, sha256, unhex};
 pub use role::KeyRole;
 
 /// All keys: those of the configuration file, and those of the store.
@@ -157,6 +157,11 @@ impl ClientKeys {
     /// The key with this name.
     pub(crate) fn named(&self, name: &str) -> Option<Arc<ClientKey>> {
         self.all().find(|key| key.name() == name).cloned()
+    }
+
+    /// The key with this name, unless it is frozen or has expired.
+    pub(crate) fn usable(&self, name: &str, now_millis: i64) -> Option<Arc<ClientKey>> {
+        self.named(name).filter(|key| key.check(now_millis).is_ok())
     }
 
     /// All names; a key with several secrets occurs as often.

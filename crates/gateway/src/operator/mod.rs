@@ -7,6 +7,7 @@
 //! May use `bench_history`, `explain`, `fronts`, `handlers`, `live`, `routes`, `server`,
 //! `state`, `traces` and `trust`.
 
+mod access;
 mod body;
 mod connection;
 mod events;
@@ -15,6 +16,7 @@ mod health;
 mod lifetime;
 mod open_connections;
 mod page;
+mod sign_in;
 mod targets;
 mod thread;
 mod try_model;
@@ -29,22 +31,20 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use majordomo::{Error, ErrorKind};
-use majordomo_page::Viewer;
+use majordomo::Error;
 use serde::Serialize;
 use tokio::net::TcpListener;
 
+use access::OperatorCaller;
 use body::OperatorBody;
 use events::Publisher;
 use lifetime::Lifetime;
 use open_connections::{InFlight, OpenConnections};
 pub(crate) use thread::OperatorThread;
 
-use crate::ledger_sink::now_millis;
 use crate::server::{ServerContext, TlsAcceptorHandle, ready};
 use crate::state::GatewayState;
 use crate::traces::RequestTrace;
-use crate::trust::{Boundary, authenticate_client, authorize};
 
 /// Takes a request as its body.
 const EXPLAIN: &str = "/api/explain";
@@ -171,9 +171,23 @@ async fn respond(
     let state = context.state.load_full();
     // Probes need no key and no Host check: they reveal nothing protected.
     let is_probe = matches!(path, "/healthz" | "/readyz");
-    if !is_probe && let Err(error) = admit(context, &state, peer, &request) {
-        return error_response(&error);
+    if sign_in::is_path(path) && !peer.on_loopback && state.config().page.enabled {
+        return sign_in::respond(context, &state, peer, request).await;
     }
+    let caller = match is_probe {
+        true => OperatorCaller::Local,
+        false => match access::admit(context, &state, peer, &request) {
+            Ok(caller) => caller,
+            Err(error)
+                if error.status() == Some(401)
+                    && access::asks_for_a_page(&request)
+                    && state.config().page.enabled =>
+            {
+                return sign_in::redirect(&request);
+            }
+            Err(error) => return error_response(&error),
+        },
+    };
     let (allowed, hint) = match path {
         EXPLAIN | TRY => (&[Method::POST][..], "only POST is allowed here\n"),
         path if targets::is_action(path) => (&[Method::POST][..], "only POST is allowed here\n"),
@@ -232,7 +246,7 @@ async fn respond(
             let context = page::PageContext {
                 server: context,
                 state: &state,
-                viewer: Viewer::local(),
+                caller: &caller,
                 query: request.uri().query().unwrap_or_default(),
             };
             let shown = match state.config().page.enabled {
@@ -298,39 +312,6 @@ fn ledger_metrics(status: &majordomo_ledger::StatusSnapshot) -> String {
         ));
     }
     text
-}
-
-/// Enforces the trust boundary, before a body is read.
-fn admit(
-    context: &ServerContext,
-    state: &GatewayState,
-    peer: &OperatorPeer,
-    request: &Request<Incoming>,
-) -> Result<(), Error> {
-    let (method, uri, headers) = (request.method(), request.uri(), request.headers());
-    let boundary = Boundary::Operator {
-        on_loopback: peer.on_loopback,
-    };
-    let judged = boundary.check(method, uri, headers);
-    judged.map_err(|refusal| refusal.error())?;
-    if peer.on_loopback {
-        return Ok(());
-    }
-    let key = authenticate_client(
-        &state.keys,
-        &context.auth_throttle,
-        peer.from,
-        headers,
-        uri,
-        now_millis(),
-    )?;
-    // A non-loopback address always requires a key, even if a later configuration has
-    // none.
-    let Some(key) = key else {
-        let error = Error::new(ErrorKind::Local, "a key is required");
-        return Err(error.with_status(401));
-    };
-    authorize(&key, method, uri.path())
 }
 
 fn error_response(error: &Error) -> Response<OperatorBody> {

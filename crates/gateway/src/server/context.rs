@@ -17,7 +17,7 @@ use crate::metrics::Metrics;
 use crate::record::{RequestLog, RequestSink, Sinks};
 use crate::state::{GatewayState, SharedState};
 use crate::traces::Traces;
-use crate::trust::AuthThrottle;
+use crate::trust::{AuthThrottle, Sessions};
 
 /// Shared by all connections and the operator listener.
 pub(crate) struct ServerContext {
@@ -35,6 +35,8 @@ pub(crate) struct ServerContext {
     admission: ArcSwap<Admission>,
     /// Failed authentications by peer.
     pub(crate) auth_throttle: AuthThrottle,
+    /// Browsers that signed in to the page.
+    pub(crate) sessions: Sessions,
     /// Runs the CPU work of large bodies.
     pub(crate) lane: Arc<HeavyLane>,
     pub(crate) polls: Polls,
@@ -75,6 +77,7 @@ impl ServerContext {
             live,
             address,
             auth_throttle: AuthThrottle::default(),
+            sessions: Sessions::default(),
             lane: Arc::new(HeavyLane::new()),
             polls: Polls::default(),
             stale: ArcSwapOption::empty(),

@@ -69,6 +69,11 @@ fn match_key(
     }
 }
 
+/// Whether a request presents any key.
+pub(crate) fn presents_key(headers: &HeaderMap, uri: &Uri) -> bool {
+    !presented(headers, uri).is_empty()
+}
+
 fn presented(headers: &HeaderMap, uri: &Uri) -> Vec<String> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = text("authorization").and_then(|value| {

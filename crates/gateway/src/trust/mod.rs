@@ -4,7 +4,7 @@
 //! every path except the health checks. A browser sends requests on behalf of any open
 //! page and says so: in `Origin`, in `Sec-Fetch-Site`, and in the name that the page used
 //! as `Host`. `client_key` checks keys, `role` their roles on the operator's listener,
-//! and `auth_throttle` limits wrong keys.
+//! `session` the cookies of signed-in browsers, and `auth_throttle` limits wrong keys.
 //!
 //! May use `keys`. Knows no dialect, route or target.
 
@@ -14,6 +14,7 @@ mod cors;
 mod host;
 mod origin;
 mod role;
+mod session;
 
 #[cfg(test)]
 mod tests;
@@ -23,10 +24,11 @@ use http::{HeaderMap, HeaderValue, Method, Uri};
 use majordomo::{Error, ErrorKind};
 
 pub(crate) use auth_throttle::AuthThrottle;
-pub(crate) use client_key::authenticate_client;
+pub(crate) use client_key::{authenticate_client, presents_key};
 pub(crate) use cors::{Preflight, add_cors_headers};
 pub use origin::{OriginError, Origins};
 pub(crate) use role::authorize;
+pub(crate) use session::{Session, Sessions, is_own_page};
 
 /// The boundary of one listener.
 #[derive(Clone, Copy, Debug)]

@@ -7,8 +7,9 @@ use crate::keys::{ClientKey, KeyRole};
 
 /// What a viewer may do: everything that only reads. Anything else requires an operator,
 /// so a new path is closed by default.
-const READ_ENDPOINTS: [(Method, &str); 6] = [
+const READ_ENDPOINTS: [(Method, &str); 7] = [
     (Method::GET, "/"),
+    (Method::GET, "/connect"),
     (Method::GET, "/api/health"),
     (Method::GET, "/api/requests"),
     (Method::GET, "/api/usage"),
@@ -31,6 +32,9 @@ pub(crate) fn authorize(key: &ClientKey, method: &Method, path: &str) -> Result<
     Err(Error::new(ErrorKind::Local, text).with_status(403))
 }
 
+/// Screens that show a viewer its own team's requests, and what they are made of.
+const VIEWER_SCREENS: [&str; 2] = ["/requests/", "/assets/"];
+
 fn needed(method: &Method, path: &str) -> KeyRole {
     let method = match *method {
         Method::HEAD => &Method::GET,
@@ -39,7 +43,9 @@ fn needed(method: &Method, path: &str) -> KeyRole {
     let only_reads = READ_ENDPOINTS
         .iter()
         .any(|(known, at)| known == method && *at == path);
-    if only_reads {
+    let is_screen =
+        method == Method::GET && VIEWER_SCREENS.iter().any(|prefix| path.starts_with(prefix));
+    if only_reads || is_screen {
         KeyRole::Viewer
     } else {
         KeyRole::Operator
@@ -64,6 +70,15 @@ mod tests {
             ("PUT", "/api/health", KeyRole::Operator),
             ("POST", "/api/targets/a/x/release", KeyRole::Operator),
             ("GET", "/api/keys", KeyRole::Operator),
+            ("GET", "/connect", KeyRole::Viewer),
+            ("GET", "/requests/abc", KeyRole::Viewer),
+            ("GET", "/assets/style.css", KeyRole::Viewer),
+            ("POST", "/requests/abc", KeyRole::Operator),
+            ("GET", "/requests", KeyRole::Operator),
+            // Events of all teams.
+            ("GET", "/api/events", KeyRole::Operator),
+            ("GET", "/targets", KeyRole::Operator),
+            ("POST", "/api/try", KeyRole::Operator),
             ("GET", "/api/health/", KeyRole::Operator),
             ("GET", "//api/health", KeyRole::Operator),
             ("OPTIONS", "/metrics", KeyRole::Operator),

@@ -41,7 +41,7 @@ pub(in crate::config) const SECRET_NAMES: [&str; 13] = [
 const HARMLESS: [&str; 2] = ["legacy_max_tokens", "max_tokens"];
 
 /// Keys whose values may be displayed, and sections that contain only such keys.
-pub(in crate::config) const SETTINGS: [&str; 106] = [
+pub(in crate::config) const SETTINGS: [&str; 107] = [
     "above",
     "active",
     "advance_on_permanent",
@@ -107,6 +107,7 @@ pub(in crate::config) const SETTINGS: [&str; 106] = [
     "operator_listen",
     "origins",
     "output",
+    "page",
     "per_request",
     "position",
     "prompt",

@@ -57,7 +57,7 @@ impl Publisher {
         };
         // Also flushes the head, so that the browser knows the stream is open.
         let mut first = String::from("retry: 2000\n\n");
-        for row in rows::latest(&self.feed, &self.traces, FIRST_ROWS)
+        for row in rows::latest(&self.feed, &self.traces, FIRST_ROWS, |_| true)
             .iter()
             .rev()
         {

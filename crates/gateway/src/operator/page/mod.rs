@@ -14,8 +14,11 @@ mod targets;
 use std::sync::Arc;
 
 use http::{HeaderMap, Response, StatusCode, header};
-use majordomo_page::{Frame, Screen, Viewer, message};
+use majordomo_page::{Frame, Screen, message};
 
+pub(super) use headers::html;
+
+use super::access::OperatorCaller;
 use super::body::OperatorBody;
 use crate::server::ServerContext;
 use crate::state::GatewayState;
@@ -24,7 +27,7 @@ use crate::state::GatewayState;
 pub(super) struct PageContext<'a> {
     pub(super) server: &'a Arc<ServerContext>,
     pub(super) state: &'a Arc<GatewayState>,
-    pub(super) viewer: Viewer,
+    pub(super) caller: &'a OperatorCaller,
     /// The query string.
     pub(super) query: &'a str,
 }
@@ -74,8 +77,13 @@ impl PageContext<'_> {
         }
         notices.extend(self.server.notes.load().iter().cloned());
         Frame::new(screen, env!("CARGO_PKG_VERSION"))
-            .seen_by(self.viewer.clone())
+            .seen_by(self.caller.viewer())
             .with_notices(notices)
+    }
+
+    /// Whether the caller may see the requests of a team.
+    fn shows(&self, team: Option<&str>) -> bool {
+        self.caller.only_team().is_none_or(|own| own == team)
     }
 
     /// A parameter of the query string.

@@ -13,13 +13,20 @@ const MOST_ROWS: usize = 2_000;
 
 pub(super) async fn render(context: &PageContext<'_>) -> String {
     let server = context.server;
-    let rows = rows::latest(&server.live, &server.traces, MOST_ROWS);
+    let shown = |team: Option<&str>| context.shows(team);
+    let rows = rows::latest(&server.live, &server.traces, MOST_ROWS, shown);
     let minutes = server.live.minutes.until(unix_millis(wall_clock()));
     let first_model = match rows.is_empty() {
         true => connect::models(context).await.into_iter().next(),
         false => None,
     };
+    let sum = |value: fn(&MinuteFigures) -> u64| minutes.iter().map(value).sum::<u64>();
     let view = NowView {
+        totals: [
+            sum(|it| it.requests).to_string(),
+            sum(|it| it.errors).to_string(),
+            dollars(sum(|it| it.cost)),
+        ],
         rows,
         filter: Filter::new(context.parameter("q"), context.parameter("state")),
         requests: bars(&minutes, |it| it.requests, |n| counted(n, "request")),

@@ -14,6 +14,9 @@ use crate::record::{FinishedRequest, UpstreamCall};
 pub(super) fn render(context: &PageContext<'_>, id: &str) -> Option<String> {
     let frame = context.frame(Screen::Request);
     if let Some(open) = context.server.live.open.get(id) {
+        if !context.shows(open.team.as_deref()) {
+            return None;
+        }
         let view = RequestView {
             summary: rows::open(&open),
             curl: curl(context, &open.model),
@@ -22,6 +25,9 @@ pub(super) fn render(context: &PageContext<'_>, id: &str) -> Option<String> {
         return Some(majordomo_page::request(&frame, &view));
     }
     let record = context.server.traces.find(id)?;
+    if !context.shows(record.caller.team.as_deref()) {
+        return None;
+    }
     Some(majordomo_page::request(&frame, &view(context, &record)))
 }
 

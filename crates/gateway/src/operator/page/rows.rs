@@ -1,6 +1,5 @@
 //! Rows of the live feed, from open and from finished requests.
 
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use majordomo::llm::Change;
@@ -14,23 +13,26 @@ use crate::traces::Traces;
 /// The last second of the year 9999 in Unix time.
 const LATEST: Duration = Duration::from_secs(253_402_300_799);
 
-/// Open requests, then finished ones, each latest first; at most `most`.
+/// Open requests, then finished ones, each latest first; at most `most` of the teams that
+/// are shown.
 pub(in crate::operator) fn latest(
     feed: &LiveFeed,
     traces: &Traces,
     most: usize,
+    shown: impl Fn(Option<&str>) -> bool,
 ) -> Vec<RequestRow> {
     let mut running = feed.open.changed_since(0, most);
+    running.retain(|open| shown(open.team.as_deref()));
     running.sort_unstable_by_key(|open| std::cmp::Reverse(open.arrived));
     let mut rows: Vec<RequestRow> = running.iter().map(open).collect();
     let records = traces.records();
-    let kept = records.iter().take(most.saturating_sub(rows.len()));
-    // A request may have ended between the two looks.
-    let known: Vec<Arc<str>> = running.iter().map(|open| Arc::clone(&open.id)).collect();
-    rows.extend(
-        kept.filter(|record| !known.contains(&record.id))
-            .map(|record| finished(record)),
-    );
+    let kept = records.iter().filter(|record| {
+        // A request may have ended between the two looks.
+        let ended = !running.iter().any(|open| open.id == record.id);
+        ended && shown(record.caller.team.as_deref())
+    });
+    let room = most.saturating_sub(rows.len());
+    rows.extend(kept.take(room).map(|record| finished(record)));
     rows
 }
 

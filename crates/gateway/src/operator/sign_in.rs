@@ -1,0 +1,170 @@
+//! `/sign-in` and `/sign-out`: exchanges a key for a session, and ends it.
+
+use http::header::{LOCATION, SET_COOKIE};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use majordomo_page::{Frame, Screen, sign_in};
+use secrecy::{ExposeSecret, SecretString};
+
+use super::body::OperatorBody;
+use super::page::html;
+use super::{OperatorPeer, SHORT_BODY, text, usage};
+use crate::keys::{KeyRefusal, KeyRole};
+use crate::ledger_sink::now_millis;
+use crate::server::ServerContext;
+use crate::state::GatewayState;
+use crate::trust::{Boundary, Sessions, is_own_page};
+
+/// Whether a path belongs to this module.
+pub(super) fn is_path(path: &str) -> bool {
+    matches!(path, "/sign-in" | "/sign-out")
+}
+
+/// Sends an unknown visitor to the form.
+pub(super) fn redirect(request: &Request<Incoming>) -> Response<OperatorBody> {
+    let path = request
+        .uri()
+        .path_and_query()
+        .map_or("/", |path| path.as_str());
+    let back = percent_encoding::utf8_percent_encode(path, percent_encoding::NON_ALPHANUMERIC);
+    see_other(&format!("/sign-in?back={back}"))
+}
+
+/// Shows the form, opens a session or ends one.
+pub(super) async fn respond(
+    context: &ServerContext,
+    state: &GatewayState,
+    peer: &OperatorPeer,
+    request: Request<Incoming>,
+) -> Response<OperatorBody> {
+    let boundary = Boundary::Operator {
+        on_loopback: peer.on_loopback,
+    };
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let headers = request.headers().clone();
+    if let Err(refusal) = boundary.check(&method, &uri, &headers) {
+        return text(StatusCode::FORBIDDEN, format!("{refusal}\n"));
+    }
+    if method == Method::GET {
+        let back = usage::parameter(uri.query().unwrap_or_default(), "back");
+        return form(None, &own_path(back), StatusCode::OK);
+    }
+    // A page of another site must not sign a browser in or out.
+    if method != Method::POST || !is_own_page(&uri, &headers) {
+        return text(StatusCode::FORBIDDEN, "use the form of this page\n");
+    }
+    let Ok(body) = Limited::new(request.into_body(), SHORT_BODY)
+        .collect()
+        .await
+    else {
+        return text(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long\n");
+    };
+    let body = body.to_bytes();
+    let fields = String::from_utf8_lossy(&body);
+    match uri.path() {
+        "/sign-out" => sign_out(context, state, &headers, &fields),
+        _ => open(context, state, peer, &fields),
+    }
+}
+
+fn open(
+    context: &ServerContext,
+    state: &GatewayState,
+    peer: &OperatorPeer,
+    fields: &str,
+) -> Response<OperatorBody> {
+    let secret = SecretString::from(usage::parameter(fields, "key").unwrap_or_default());
+    let back = own_path(usage::parameter(fields, "back"));
+    let now = now_millis();
+    let key = match state.keys.check(secret.expose_secret(), now) {
+        Ok(key) => key,
+        Err(refusal) => {
+            if context.auth_throttle.is_throttled(peer.from) {
+                let problem = "Too many wrong keys from this address; wait a minute.";
+                return form(Some(problem), &back, StatusCode::TOO_MANY_REQUESTS);
+            }
+            let problem = match refusal {
+                KeyRefusal::Unknown => "This key is unknown.".to_owned(),
+                other => format!("{other}."),
+            };
+            return form(Some(&problem), &back, StatusCode::UNAUTHORIZED);
+        }
+    };
+    if key.role() < KeyRole::Viewer {
+        let problem = "This key has the role client, which may call models and nothing else.";
+        return form(Some(problem), &back, StatusCode::FORBIDDEN);
+    }
+    let secure = state.server.tls.is_some();
+    let cookie = context.sessions.open(&key, now, secure);
+    let cookie = cookie.ok().and_then(|cookie| {
+        let mut value = HeaderValue::from_str(cookie.expose_secret()).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    });
+    let Some(cookie) = cookie else {
+        return text(StatusCode::INTERNAL_SERVER_ERROR, "no random bytes\n");
+    };
+    let mut response = see_other(&back);
+    response.headers_mut().insert(SET_COOKIE, cookie);
+    response
+}
+
+fn sign_out(
+    context: &ServerContext,
+    state: &GatewayState,
+    headers: &HeaderMap,
+    fields: &str,
+) -> Response<OperatorBody> {
+    let session = context.sessions.find(&state.keys, headers, now_millis());
+    let token = usage::parameter(fields, "token").unwrap_or_default();
+    if session.is_some_and(|session| session.has_token(token.as_bytes())) {
+        context.sessions.close(headers);
+    }
+    let mut response = see_other("/sign-in");
+    if let Ok(cookie) = HeaderValue::from_str(&Sessions::forget()) {
+        response.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    response
+}
+
+fn form(problem: Option<&str>, back: &str, status: StatusCode) -> Response<OperatorBody> {
+    let frame = Frame::new(Screen::Other, env!("CARGO_PKG_VERSION"));
+    html(status, sign_in(&frame, problem, back))
+}
+
+/// A path of this page; anything else would lead to another site.
+fn own_path(path: Option<String>) -> String {
+    let own = |path: &String| {
+        path.starts_with('/') && !path.starts_with("//") && !path.contains(['\\', '\r', '\n'])
+    };
+    path.filter(own).unwrap_or_else(|| "/".to_owned())
+}
+
+fn see_other(path: &str) -> Response<OperatorBody> {
+    let mut response = text(StatusCode::SEE_OTHER, "");
+    let path = HeaderValue::from_str(path).unwrap_or(HeaderValue::from_static("/"));
+    response.headers_mut().insert(LOCATION, path);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signing_in_leads_only_to_our_own_pages() {
+        for (path, expected) in [
+            ("/targets", "/targets"),
+            ("/?q=a&state=failed", "/?q=a&state=failed"),
+            ("//evil.example", "/"),
+            ("/\\evil.example", "/"),
+            ("https://evil.example", "/"),
+            ("/a\r\nset-cookie: x=1", "/"),
+            ("", "/"),
+        ] {
+            assert_eq!(own_path(Some(path.to_owned())), expected);
+        }
+        assert_eq!(own_path(None), "/");
+    }
+}

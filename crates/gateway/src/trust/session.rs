@@ -1,0 +1,253 @@
+//! Browser sessions of the page: a cookie instead of a key in every request.
+//!
+//! A session belongs to a key and is worth no more than it: the key is looked up at every
+//! request, so that a frozen, expired or deleted key ends its sessions. Only hashes of the
+//! cookies are kept, in memory. A change also needs the session's token, which only our
+//! own pages can read.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http::header::{COOKIE, ORIGIN};
+use http::{HeaderMap, Method, Uri};
+use secrecy::{ExposeSecret, SecretString};
+use subtle::ConstantTimeEq;
+
+use super::origin;
+use crate::keys::{ClientKey, ClientKeys, Hash, generate_secret, sha256};
+
+/// The cookie's name.
+const COOKIE_NAME: &str = "majordomo_session";
+/// The header with the token of a change.
+const TOKEN_HEADER: &str = "x-majordomo-token";
+/// How long a session lasts.
+const LIFETIME: Duration = Duration::from_secs(12 * 60 * 60);
+/// Most sessions; the oldest one ends for a new one.
+const MOST_SESSIONS: usize = 1_024;
+
+/// The open sessions, by the hash of their cookie.
+#[derive(Default)]
+pub(crate) struct Sessions(Mutex<HashMap<Hash, OpenSession>>);
+
+struct OpenSession {
+    key: Arc<str>,
+    token: Arc<str>,
+    expires_millis: i64,
+}
+
+/// A session that a request belongs to.
+pub(crate) struct Session {
+    /// The key that signed in.
+    pub(crate) key: Arc<ClientKey>,
+    /// Proves that a change comes from our own page.
+    pub(crate) token: Arc<str>,
+}
+
+impl Sessions {
+    /// Opens a session of a key; returns its cookie, as the value of `Set-Cookie`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the system has no random bytes.
+    pub(crate) fn open(
+        &self,
+        key: &ClientKey,
+        now_millis: i64,
+        secure: bool,
+    ) -> io::Result<SecretString> {
+        let (cookie, _) = generate_secret()?;
+        let (token, _) = generate_secret()?;
+        let lifetime = i64::try_from(LIFETIME.as_millis()).unwrap_or(i64::MAX);
+        let session = OpenSession {
+            key: key.shared_name(),
+            token: token.expose_secret().into(),
+            expires_millis: now_millis.saturating_add(lifetime),
+        };
+        let mut sessions = self.sessions();
+        sessions.retain(|_, session| session.expires_millis > now_millis);
+        if sessions.len() >= MOST_SESSIONS {
+            let oldest = sessions.iter().min_by_key(|(_, it)| it.expires_millis);
+            if let Some(oldest) = oldest.map(|(hash, _)| *hash) {
+                sessions.remove(&oldest);
+            }
+        }
+        sessions.insert(sha256(cookie.expose_secret()), session);
+        let secure = if secure { "; Secure" } else { "" };
+        Ok(SecretString::from(format!(
+            "{COOKIE_NAME}={}; HttpOnly; SameSite=Strict; Path=/; Max-Age={}{secure}",
+            cookie.expose_secret(),
+            LIFETIME.as_secs()
+        )))
+    }
+
+    /// The session of a request, if its key may still be used.
+    pub(crate) fn find(
+        &self,
+        keys: &ClientKeys,
+        headers: &HeaderMap,
+        now_millis: i64,
+    ) -> Option<Session> {
+        let hash = sha256(cookie(headers)?);
+        let sessions = self.sessions();
+        let session = sessions.get(&hash)?;
+        if session.expires_millis <= now_millis {
+            return None;
+        }
+        let key = keys.usable(&session.key, now_millis)?;
+        let token = Arc::clone(&session.token);
+        Some(Session { key, token })
+    }
+
+    /// Ends the session of a request.
+    pub(crate) fn close(&self, headers: &HeaderMap) {
+        if let Some(cookie) = cookie(headers) {
+            self.sessions().remove(&sha256(cookie));
+        }
+    }
+
+    /// The `Set-Cookie` that makes a browser forget its session.
+    pub(crate) fn forget() -> String {
+        format!("{COOKIE_NAME}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0")
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<Hash, OpenSession>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Session {
+    /// Whether a request may change something: it comes from our own page, which knows the
+    /// token. Reading needs neither.
+    pub(crate) fn permits(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
+        if matches!(*method, Method::GET | Method::HEAD) {
+            return true;
+        }
+        let token = headers.get(TOKEN_HEADER).map(|token| token.as_bytes());
+        is_own_page(uri, headers) && token.is_some_and(|token| self.has_token(token))
+    }
+
+    /// Compares a token, in constant time.
+    pub(crate) fn has_token(&self, token: &[u8]) -> bool {
+        bool::from(self.token.as_bytes().ct_eq(token))
+    }
+}
+
+/// Whether a browser says that our own page sent the request.
+pub(crate) fn is_own_page(uri: &Uri, headers: &HeaderMap) -> bool {
+    let mut origins = headers.get_all(ORIGIN).iter();
+    match (origins.next(), origins.next()) {
+        (Some(origin), None) => origin::is_own(origin, uri, headers),
+        _ => false,
+    }
+}
+
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(COOKIE).iter();
+    let cookies = cookies.filter_map(|cookies| cookies.to_str().ok());
+    let mut pairs = cookies.flat_map(|cookies| cookies.split(';'));
+    pairs.find_map(|pair| pair.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use http::HeaderValue;
+
+    use super::*;
+    use crate::config::Config;
+
+    const NOW: i64 = 1_794_924_000_000;
+
+    fn keys(text: &str) -> ClientKeys {
+        let config = Config::parse("t.toml", text, &BTreeMap::new()).unwrap();
+        ClientKeys::new(&config.keys, &config.teams)
+    }
+
+    fn operator() -> ClientKeys {
+        keys("[[keys]]\nname = \"ops\"\nkey = \"canary-key\"\nrole = \"operator\"")
+    }
+
+    /// The headers that a browser sends after this `Set-Cookie`.
+    fn browser(set_cookie: &SecretString) -> HeaderMap {
+        let cookie = set_cookie.expose_secret().split(';').next().unwrap();
+        let mut headers = HeaderMap::new();
+        let cookies = format!("other=1; {cookie}");
+        headers.insert(COOKIE, HeaderValue::from_str(&cookies).unwrap());
+        headers.insert("host", HeaderValue::from_static("gw.example:4101"));
+        headers
+    }
+
+    #[test]
+    fn a_session_lasts_as_long_as_its_key() {
+        let (sessions, keys_now) = (Sessions::default(), operator());
+        let key = keys_now.named("ops").unwrap();
+        let cookie = sessions.open(&key, NOW, true).unwrap();
+        assert!(cookie.expose_secret().ends_with("; Secure"));
+        let headers = browser(&cookie);
+        assert_eq!(
+            sessions.find(&keys_now, &headers, NOW).unwrap().key.name(),
+            "ops"
+        );
+        let later = NOW + LIFETIME.as_millis() as i64;
+        assert!(
+            sessions.find(&keys_now, &headers, later).is_none(),
+            "it expires"
+        );
+        let others = keys("[[keys]]\nname = \"x\"\nkey = \"canary-other\"");
+        assert!(
+            sessions.find(&others, &headers, NOW).is_none(),
+            "its key is gone"
+        );
+        sessions.close(&headers);
+        assert!(
+            sessions.find(&keys_now, &headers, NOW).is_none(),
+            "it was closed"
+        );
+    }
+
+    #[test]
+    fn a_change_needs_our_own_origin_and_the_sessions_token() {
+        let (sessions, keys) = (Sessions::default(), operator());
+        let cookie = sessions
+            .open(&keys.named("ops").unwrap(), NOW, false)
+            .unwrap();
+        let uri = Uri::from_static("/api/targets/a/x/bench");
+        for (origin, token, permitted) in [
+            (Some("http://gw.example:4101"), true, true),
+            (Some("https://gw.example:4101"), true, true),
+            (Some("http://gw.example:4101"), false, false),
+            (Some("https://evil.example"), true, false),
+            (Some("null"), true, false),
+            (None, true, false),
+        ] {
+            let mut headers = browser(&cookie);
+            let session = sessions.find(&keys, &headers, NOW).unwrap();
+            if let Some(origin) = origin {
+                headers.insert(ORIGIN, HeaderValue::from_static(origin));
+            }
+            let sent = if token { &*session.token } else { "guess" };
+            headers.insert(TOKEN_HEADER, HeaderValue::from_str(sent).unwrap());
+            let allowed = session.permits(&Method::POST, &uri, &headers);
+            assert_eq!(allowed, permitted, "{origin:?}");
+            assert!(
+                session.permits(&Method::GET, &uri, &headers),
+                "reading is free"
+            );
+        }
+    }
+
+    #[test]
+    fn sessions_are_bounded() {
+        let (sessions, keys) = (Sessions::default(), operator());
+        let key = keys.named("ops").unwrap();
+        let first = sessions.open(&key, NOW, false).unwrap();
+        for n in 1..=MOST_SESSIONS as i64 {
+            sessions.open(&key, NOW + n, false).unwrap();
+        }
+        assert_eq!(sessions.sessions().len(), MOST_SESSIONS);
+        assert!(sessions.find(&keys, &browser(&first), NOW).is_none());
+    }
+}
