@@ -15,7 +15,7 @@ function broadcast(message) {
   for (const port of ports) port.postMessage(message);
 }
 
-function open() {
+function openStream() {
   if (source) return;
   source = new EventSource("/api/events?rows=html");
   source.onopen = () => broadcast({ kind: "open" });
@@ -24,7 +24,7 @@ function open() {
     // The browser retries by itself unless the server refused.
     if (source && source.readyState === EventSource.CLOSED) {
       source = null;
-      if (ports.size > 0) setTimeout(open, 3000);
+      if (ports.size > 0) setTimeout(openStream, 3000);
     }
   };
   source.addEventListener("request", (event) => {
@@ -54,7 +54,7 @@ function connect(port) {
     port.postMessage({ kind: "open" });
     latest.forEach((data) => port.postMessage({ kind: "request", data }));
   }
-  open();
+  openStream();
 }
 
 self.addEventListener("connect", (event) => {

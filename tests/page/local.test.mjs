@@ -1,0 +1,267 @@
+// The page of a gateway without keys, on loopback.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { accessible, launch, open, screenshot } from "./browser.mjs";
+import { ask, gateway, upstream } from "./gateway.mjs";
+
+const SCREENS = ["/", "/targets", "/routes", "/connect"];
+let browser, up, gate;
+
+before(async () => {
+  [browser, up] = await Promise.all([launch(), upstream()]);
+  gate = await gateway(`
+version = 1
+[server]
+listen = "127.0.0.1:0"
+operator_listen = "127.0.0.1:0"
+[chain]
+retries = 0
+[providers.up]
+kind = "openai"
+base_url = "${up.url}"
+api_key = "canary-upstream"
+[providers.demo]
+kind = "demo"
+[aliases]
+best = "up/broken,up/fine"
+[[routes]]
+model = "coder"
+services = [ { spec = "up/broken" }, { spec = "up/fine" } ]
+[[routes.smart]]
+name = "long prompts"
+when = [ { position = "token", op = "ge", value = 500 } ]
+services = [ { spec = "up/hostile" } ]
+`);
+});
+
+after(async () => {
+  await browser?.close();
+  await gate?.stop();
+  up?.close();
+});
+
+test("a newcomer sends a first request with the button and sees why it went there", async () => {
+  const { page, close } = await open(browser);
+  await page.goto(gate.operator);
+  await page.getByText("No requests yet").waitFor();
+  await screenshot(page, "now-empty");
+  await page.getByRole("button", { name: /^Ask coder/ }).click();
+  const row = page.locator("#feed tbody tr");
+  await row.first().waitFor();
+  await page.locator("#feed .badge.complete").waitFor();
+  await row.first().getByRole("link").click();
+  await page.getByText("The client asked for the route coder.").waitFor();
+  const story = await page.locator(".story").innerText();
+  assert.match(story, /up\/broken failed: \S+ \(500\)\./);
+  assert.match(story, /up\/fine served it\./);
+  await accessible(page, "request");
+  await screenshot(page, "request");
+  await close();
+});
+
+test("a running request appears while it runs and changes in place when it ends", async () => {
+  const { page, close } = await open(browser);
+  await page.goto(gate.operator);
+  await page.locator('#live[data-state="on"]').waitFor();
+  const answer = ask(gate.clients, "up/slow");
+  const running = page.locator('#feed tr[data-state="running"]');
+  await running.waitFor();
+  assert.match(await running.innerText(), /waiting for the first token[\s\S]*up\/slow/);
+  const id = await running.getAttribute("id");
+  up.release();
+  assert.equal((await answer).status, 200);
+  const ended = page.locator(`#${id}[data-state="complete"]`);
+  await ended.waitFor();
+  assert.match(await ended.innerText(), /1,234 \/ 56/);
+  await close();
+});
+
+test("pause holds rows back, and resume shows them", async () => {
+  const { page, close } = await open(browser);
+  await page.goto(gate.operator);
+  await page.locator('#live[data-state="on"]').waitFor();
+  await page.getByRole("button", { name: "Pause" }).click();
+  const before = await page.locator("#feed tbody tr").count();
+  await (await ask(gate.clients, "up/paused")).text();
+  await page.getByText("paused, 1 new").waitFor();
+  assert.equal(await page.locator("#feed tbody tr").count(), before);
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByRole("link", { name: "up/paused" }).waitFor();
+  await close();
+});
+
+test("a filter is kept in the address and works without scripts too", async () => {
+  await (await ask(gate.clients, "up/needle")).text();
+  await (await ask(gate.clients, "nope/nothing")).text();
+  const { page, close } = await open(browser);
+  await page.goto(gate.operator);
+  await page.getByLabel("Filter").fill("needle");
+  await page.waitForFunction(() => location.search === "?q=needle");
+  assert.equal(await page.locator("#feed tbody tr:visible").count(), 1);
+  await close();
+  const plain = await open(browser, { javaScriptEnabled: false });
+  await plain.page.goto(`${gate.operator}/?state=failed`);
+  const states = await plain.page.locator("#feed tbody .badge").allInnerTexts();
+  assert.ok(states.length > 0 && states.every((text) => text.startsWith("failed")), String(states));
+  await plain.close();
+});
+
+test("a target is benched, shown as benched, released and probed", async () => {
+  const { page, close } = await open(browser);
+  await page.goto(`${gate.operator}/targets`);
+  const row = page.locator("tr", { hasText: "up/hostile" });
+  await row.getByRole("button", { name: "Bench" }).click();
+  await page.getByText("up/hostile is benched for 10 minutes.").waitFor();
+  await row.getByText("benched by the operator").waitFor();
+  assert.equal(await row.locator(".strip .marked").count(), 1);
+  await row.getByRole("button", { name: "Release" }).click();
+  await page.getByText("Released: up/hostile.").waitFor();
+  await row.getByRole("button", { name: "Probe" }).click();
+  await page.getByText("up/hostile responded.").waitFor();
+  await close();
+});
+
+test("a dry run explains a request without calling a target", async () => {
+  const { page, close } = await open(browser);
+  await page.goto(`${gate.operator}/routes`);
+  await page.getByText("long prompts").waitFor();
+  await page.getByRole("button", { name: "Explain" }).click();
+  const result = page.locator("#explanation");
+  await result.getByText("the route coder").waitFor();
+  assert.match(await result.innerText(), /up\/fine/);
+  await page.getByLabel("Request body").fill("not json");
+  await page.getByRole("button", { name: "Explain" }).click();
+  await page.getByText("This is not JSON.").waitFor();
+  await close();
+});
+
+test("a client's card turns green when its first request arrives", async () => {
+  const { page, close } = await open(browser);
+  await page.goto(`${gate.operator}/connect`);
+  const card = page.locator("section.card", { hasText: "Claude Code" });
+  await card.getByText("waiting for its first request…").waitFor();
+  assert.ok((await card.locator("pre").innerText()).includes(gate.clients));
+  const response = await fetch(`${gate.clients}/v1/messages`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "anthropic-version": "2023-06-01" },
+    body: JSON.stringify({ model: "demo/text", max_tokens: 9, messages: [{ role: "user", content: "hi" }] }),
+  });
+  assert.equal(response.status, 200);
+  await card.locator(".waiting[data-arrived]").waitFor();
+  await close();
+});
+
+test("what a hostile model or client sends stays text", async () => {
+  const { page, close } = await open(browser);
+  page.on("dialog", () => assert.fail("a script ran"));
+  await page.goto(gate.operator);
+  await page.locator('#live[data-state="on"]').waitFor();
+  await (await ask(gate.clients, "coder", { content: "word ".repeat(2000) })).text();
+  const name = "up/<img src=x onerror=alert(1)>\u202e";
+  await (await ask(gate.clients, name)).text();
+  const link = page.getByRole("link", { name: "<img src=x" });
+  await link.waitFor();
+  await link.click();
+  await page.locator(".story").waitFor();
+  assert.equal(await page.locator("main img").count(), 0);
+  await close();
+});
+
+test("every screen is accessible in light and dark, and fits 320 pixels", async () => {
+  for (const [name, options] of [
+    ["light", {}],
+    ["dark", { colorScheme: "dark" }],
+    ["narrow", { viewport: { width: 320, height: 700 } }],
+  ]) {
+    const { page, close } = await open(browser, options);
+    for (const path of SCREENS) {
+      await page.goto(gate.operator + path);
+      await accessible(page, `${name} ${path}`);
+      const overflow = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      assert.ok(overflow <= 0, `${name} ${path} is ${overflow} pixels too wide`);
+      await screenshot(page, `${name}${path.replaceAll("/", "-")}`);
+    }
+    await close();
+  }
+});
+
+test("the keyboard reaches the navigation, the filter and a request", async () => {
+  const { page, close } = await open(browser);
+  await page.goto(gate.operator);
+  const seen = new Set();
+  for (let presses = 0; presses < 20; presses++) {
+    await page.keyboard.press("Tab");
+    const focused = await page.evaluate(() => {
+      const element = document.activeElement;
+      const outline = element ? getComputedStyle(element).outlineStyle : "none";
+      return [element?.id || element?.textContent?.trim() || "", outline];
+    });
+    seen.add(focused[0]);
+    assert.notEqual(focused[1], "none", `the focus on ${focused[0]} is visible`);
+  }
+  for (const stop of ["Skip to the content", "Targets", "q", "pause"]) {
+    assert.ok(seen.has(stop), `${stop} in ${[...seen].join(", ")}`);
+  }
+  await page.locator("#feed tbody a").first().focus();
+  await page.keyboard.press("Enter");
+  await page.locator(".story").waitFor();
+  await close();
+});
+
+test("a page of another origin can neither read nor change anything", async () => {
+  const { page, problems, context } = await open(browser);
+  await page.goto(`${gate.clients}/`);
+  const outcome = await page.evaluate(async (operator) => {
+    const tries = [
+      fetch(`${operator}/api/requests`),
+      fetch(`${operator}/api/targets/up/fine/bench`, { method: "POST" }),
+      fetch(`${operator}/api/try`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: '{"model":"up/fine"}',
+      }),
+    ];
+    const settled = await Promise.allSettled(tries);
+    const events = await new Promise((resolve) => {
+      const source = new EventSource(`${operator}/api/events`);
+      source.onopen = () => resolve("open");
+      source.onerror = () => resolve("refused");
+    });
+    return [...settled.map((it) => it.status), events];
+  }, gate.operator);
+  assert.deepEqual(outcome, ["rejected", "rejected", "rejected", "refused"]);
+  const targets = await (await fetch(`${gate.operator}/api/health`)).json();
+  const fine = targets.targets.find((target) => target.target === "up/fine");
+  assert.notEqual(fine.state, "benched");
+  assert.ok(problems.length > 0, "the browser reports what it refused");
+  await context.close();
+});
+
+test("two tabs share one event stream", async () => {
+  const { context, page, close } = await open(browser);
+  await page.goto(gate.operator);
+  await page.locator('#live[data-state="on"]').waitFor();
+  const second = await context.newPage();
+  await second.goto(gate.operator);
+  await second.locator('#live[data-state="on"]').waitFor();
+  await (await ask(gate.clients, "up/shared")).text();
+  for (const tab of [page, second]) {
+    await tab.getByRole("link", { name: "up/shared" }).waitFor();
+  }
+  await close();
+});
+
+test("all assets together take at most 100 kB over the wire", async () => {
+  const { context, page, close } = await open(browser);
+  const session = await context.newCDPSession(page);
+  await session.send("Network.enable");
+  let bytes = 0;
+  session.on("Network.loadingFinished", (event) => (bytes += event.encodedDataLength));
+  await page.goto(gate.operator, { waitUntil: "load" });
+  assert.ok(bytes < 100_000, `${bytes} bytes`);
+  await close();
+});
