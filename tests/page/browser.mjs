@@ -28,6 +28,7 @@ export function launch() {
 /** Opens a page; `clean()` asserts that nothing went wrong on it. */
 export async function open(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  context.setDefaultTimeout(15000);
   const page = await context.newPage();
   const problems = [];
   page.on("console", (message) => {

@@ -6,7 +6,12 @@ import { after, before, test } from "node:test";
 import { accessible, launch, open, screenshot } from "./browser.mjs";
 import { ask, gateway, upstream } from "./gateway.mjs";
 
-const KEYS = { operator: "canary-operator", viewer: "canary-viewer", client: "canary-client", other: "canary-other" };
+const KEYS = {
+  operator: "canary-operator-0123456789abcdef",
+  viewer: "canary-viewer-0123456789abcdef",
+  client: "canary-client-0123456789abcdef",
+  other: "canary-other-0123456789abcdef",
+};
 let browser, up, gate;
 
 before(async () => {
@@ -71,7 +76,8 @@ test("a visitor is asked to sign in and returns to the screen that was asked for
   const [cookie] = await context.cookies();
   assert.equal(cookie.httpOnly, true);
   assert.equal(cookie.sameSite, "Strict");
-  await page.locator("tr", { hasText: "up" }).first().waitFor();
+  await page.getByRole("heading", { name: "Targets" }).waitFor();
+  await page.getByRole("link", { name: "Sign out" }).click();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
   await page.goto(gate.operator);
@@ -88,7 +94,7 @@ test("an operator changes a target in a session, and a forged change is refused"
   await signIn(page, KEYS.operator);
   const row = page.locator("tr", { hasText: "up/fine" });
   await row.getByRole("button", { name: "Bench" }).click();
-  await row.getByText("benched by the operator").waitFor();
+  await row.locator(".why", { hasText: "benched by the operator" }).waitFor();
   await row.getByRole("button", { name: "Release" }).click();
   await page.getByText("Released: up/fine.").waitFor();
   const [{ name, value }] = await context.cookies();

@@ -38,5 +38,5 @@ pub use request::{
 };
 pub use routes::{RouteView, RoutesView, RuleBranch, ServiceView, routes};
 pub use row::{RequestRow, RowState, request_row};
-pub use sign_in::sign_in;
+pub use sign_in::{sign_in, sign_out};
 pub use targets::{TargetRow, TargetStatus, TargetsView, targets};

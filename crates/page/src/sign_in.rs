@@ -1,4 +1,4 @@
-//! Signing in with a key.
+//! Signing in with a key, and signing out.
 
 use maud::html;
 
@@ -27,4 +27,18 @@ pub fn sign_in(frame: &Frame, problem: Option<&str>, back: &str) -> String {
         }
     };
     frame.document("Sign in", &content)
+}
+
+/// Renders the form that ends a session. `token` proves that it comes from this page.
+pub fn sign_out(frame: &Frame, token: &str) -> String {
+    let content = html! {
+        section.message {
+            h1 { "Sign out" }
+            form.sign-in method="post" action="/sign-out" {
+                input type="hidden" name="token" value=(token);
+                button.primary type="submit" { "Sign out" }
+            }
+        }
+    };
+    frame.document("Sign out", &content)
 }

@@ -171,6 +171,13 @@ async fn respond(
     let state = context.state.load_full();
     // Probes need no key and no Host check: they reveal nothing protected.
     let is_probe = matches!(path, "/healthz" | "/readyz");
+    // The form to sign in needs its style; assets reveal nothing protected either.
+    if let Some(asset) = majordomo_page::asset(path)
+        && request.method() == Method::GET
+        && state.config().page.enabled
+    {
+        return page::asset(asset, request.headers());
+    }
     if sign_in::is_path(path) && !peer.on_loopback && state.config().page.enabled {
         return sign_in::respond(context, &state, peer, request).await;
     }
@@ -250,7 +257,7 @@ async fn respond(
                 query: request.uri().query().unwrap_or_default(),
             };
             let shown = match state.config().page.enabled {
-                true => page::respond(&context, path, request.headers()).await,
+                true => page::respond(&context, path).await,
                 false => None,
             };
             shown.unwrap_or_else(|| text(StatusCode::NOT_FOUND, "no such page\n"))

@@ -1,6 +1,6 @@
 //! `/sign-in` and `/sign-out`: exchanges a key for a session, and ends it.
 
-use http::header::{LOCATION, SET_COOKIE};
+use http::header::{LOCATION, REFERRER_POLICY, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
@@ -47,8 +47,17 @@ pub(super) async fn respond(
         return text(StatusCode::FORBIDDEN, format!("{refusal}\n"));
     }
     if method == Method::GET {
-        let back = usage::parameter(uri.query().unwrap_or_default(), "back");
-        return form(None, &own_path(back), StatusCode::OK);
+        let session = context.sessions.find(&state.keys, &headers, now_millis());
+        return match session.filter(|_| uri.path() == "/sign-out") {
+            Some(session) => {
+                let html = majordomo_page::sign_out(&frame(), &session.token);
+                document(StatusCode::OK, html)
+            }
+            None => {
+                let back = usage::parameter(uri.query().unwrap_or_default(), "back");
+                form(None, &own_path(back), StatusCode::OK)
+            }
+        };
     }
     // A page of another site must not sign a browser in or out.
     if method != Method::POST || !is_own_page(&uri, &headers) {
@@ -129,8 +138,20 @@ fn sign_out(
 }
 
 fn form(problem: Option<&str>, back: &str, status: StatusCode) -> Response<OperatorBody> {
-    let frame = Frame::new(Screen::Other, env!("CARGO_PKG_VERSION"));
-    html(status, sign_in(&frame, problem, back))
+    document(status, sign_in(&frame(), problem, back))
+}
+
+fn frame() -> Frame {
+    Frame::new(Screen::Other, env!("CARGO_PKG_VERSION"))
+}
+
+/// A page with a form. Browsers send `Origin: null` with a form of a page that allows no
+/// referrer at all.
+fn document(status: StatusCode, text: String) -> Response<OperatorBody> {
+    let mut response = html(status, text);
+    let own = HeaderValue::from_static("same-origin");
+    response.headers_mut().insert(REFERRER_POLICY, own);
+    response
 }
 
 /// A path of this page; anything else would lead to another site.

@@ -32,8 +32,8 @@ pub(crate) fn authorize(key: &ClientKey, method: &Method, path: &str) -> Result<
     Err(Error::new(ErrorKind::Local, text).with_status(403))
 }
 
-/// Screens that show a viewer its own team's requests, and what they are made of.
-const VIEWER_SCREENS: [&str; 2] = ["/requests/", "/assets/"];
+/// Where the screens of single requests are; a viewer sees those of its own team.
+const REQUEST_SCREENS: &str = "/requests/";
 
 fn needed(method: &Method, path: &str) -> KeyRole {
     let method = match *method {
@@ -43,8 +43,7 @@ fn needed(method: &Method, path: &str) -> KeyRole {
     let only_reads = READ_ENDPOINTS
         .iter()
         .any(|(known, at)| known == method && *at == path);
-    let is_screen =
-        method == Method::GET && VIEWER_SCREENS.iter().any(|prefix| path.starts_with(prefix));
+    let is_screen = method == Method::GET && path.starts_with(REQUEST_SCREENS);
     if only_reads || is_screen {
         KeyRole::Viewer
     } else {
@@ -72,7 +71,6 @@ mod tests {
             ("GET", "/api/keys", KeyRole::Operator),
             ("GET", "/connect", KeyRole::Viewer),
             ("GET", "/requests/abc", KeyRole::Viewer),
-            ("GET", "/assets/style.css", KeyRole::Viewer),
             ("POST", "/requests/abc", KeyRole::Operator),
             ("GET", "/requests", KeyRole::Operator),
             // Events of all teams.

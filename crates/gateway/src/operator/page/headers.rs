@@ -26,7 +26,10 @@ pub(in crate::operator) fn html(status: StatusCode, html: String) -> Response<Op
 }
 
 /// An asset, compressed if the browser takes that. Its name changes with its content.
-pub(super) fn asset(asset: &'static Asset, headers: &HeaderMap) -> Response<OperatorBody> {
+pub(in crate::operator) fn asset(
+    asset: &'static Asset,
+    headers: &HeaderMap,
+) -> Response<OperatorBody> {
     let accepted = headers.get(ACCEPT_ENCODING);
     let accepted = accepted.and_then(|accepted| accepted.to_str().ok());
     let compressed = accepted.is_some_and(|accepted| accepted.contains("gzip"));

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use http::{HeaderMap, Response, StatusCode, header};
 use majordomo_page::{Frame, Screen, message};
 
-pub(super) use headers::html;
+pub(super) use headers::{asset, html};
 
 use super::access::OperatorCaller;
 use super::body::OperatorBody;
@@ -43,11 +43,7 @@ pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
 pub(super) async fn respond(
     context: &PageContext<'_>,
     path: &str,
-    headers: &HeaderMap,
 ) -> Option<Response<OperatorBody>> {
-    if let Some(asset) = majordomo_page::asset(path) {
-        return Some(headers::asset(asset, headers));
-    }
     let html = match path {
         "/" => now::render(context).await,
         "/targets" => targets::render(context),
