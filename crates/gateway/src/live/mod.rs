@@ -69,10 +69,10 @@ impl LiveFeed {
 
     /// Takes the finished requests since the last call.
     pub(crate) fn take_finished(&self) -> FinishedQueue {
-        std::mem::take(&mut *self.finished())
+        std::mem::take(&mut *self.lock_finished())
     }
 
-    fn finished(&self) -> MutexGuard<'_, FinishedQueue> {
+    fn lock_finished(&self) -> MutexGuard<'_, FinishedQueue> {
         self.finished.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -134,7 +134,7 @@ impl RequestSink for LiveFeed {
             self.rules.count(route, rule);
         }
         if self.has_readers() {
-            let mut queue = self.finished();
+            let mut queue = self.lock_finished();
             queue.records.push_back(Arc::clone(record));
             if queue.records.len() > MOST_WAITING {
                 queue.records.pop_front();
