@@ -2,9 +2,12 @@
 """Counts a gateway's instructions per request under callgrind; see README.md.
 
 Instruction counts do not depend on the machine's load, so two builds can be compared to within a
-percent, which times cannot: `--binary OLD --binary NEW` prints both and their ratio.
+percent, which times cannot: `--binary OLD --binary NEW` prints both and their ratio. Callgrind counts
+one instruction per byte of a `rep movsb`, so copying and filling memory is reported separately: a build
+that copies less would otherwise hide the instructions that it executes in addition.
 """
 import argparse
+import os
 import re
 import shutil
 import signal
@@ -13,16 +16,19 @@ import sys
 import tempfile
 from pathlib import Path
 
-from run import HERE, KEY, MAJORDOMO, ROOT, body, free_ports, picture, start, wait_for
+from run import HERE, KEY, MAJORDOMO, ROOT, WORKS, free_ports, start, wait_for
 
-# Name, model at the mock, requests in the short and in the long run, stream, image, terminator of a response.
-WORKS = [
-    ("small request", "small", 200, 1200, False, False, "forty-two"),
-    ("200-chunk burst stream", "burst", 20, 120, True, False, "[DONE]"),
-    ("200-chunk paced stream", "paced", 2, 6, True, False, "[DONE]"),
-    ("1 MB image", "small", 4, 24, False, True, "forty-two"),
-]
-PROVIDERS = {"same": "openai-mock/", "translated": "anthropic-mock/"}
+# Requests in the short and in the long run, by the workload's name.
+LENGTHS = {
+    "small request": (200, 1200),
+    "200-chunk burst stream": (20, 120),
+    "200-chunk paced stream": (2, 6),
+    "1 MB image": (4, 24),
+    "agent with 24 tools": (20, 120),
+    "agent after 1 MB": (4, 24),
+}
+# Functions of the C library that move or fill memory.
+COPIES = re.compile(r"mem(cpy|move|set)")
 
 
 def main():
@@ -30,6 +36,7 @@ def main():
     parser.add_argument("--binary", action="append", help="a release build; give two to compare")
     parser.add_argument("--only", help="part of a work's name")
     parser.add_argument("--rounds", type=int, default=3, help="the fewest instructions count")
+    parser.add_argument("--keep", help="a folder for callgrind's last output of each workload")
     chosen = parser.parse_args()
     if not shutil.which("valgrind"):
         sys.exit("valgrind is missing: install it from the system's packages")
@@ -39,35 +46,44 @@ def main():
     subprocess.run([*build, "--target-dir", str(target)], check=True)
     tools = [str(target / "release" / name) for name in ("mock", "load")]
     folder = Path(tempfile.mkdtemp(prefix="majordomo-instructions-"))
-    heads = " | ".join(f"build {n + 1}" for n in range(len(binaries)))
-    print(f"| work | dialect | {heads} | ratio |\n|---|---|{'---|' * len(binaries)}---|")
+    # The ledger of the measured gateway, which is on by default.
+    os.environ["XDG_STATE_HOME"] = str(folder)
+    heads = " | ".join(f"build {n + 1} | copies" for n in range(len(binaries)))
+    print(f"| work | dialect | {heads} | ratio | ratio of copies |")
+    print(f"|---|---|{'---|---|' * len(binaries)}---|---|")
     try:
         for work in WORKS:
-            if not chosen.only or chosen.only in work[0]:
-                for way in PROVIDERS:
-                    compare(binaries, work, way, tools, folder, chosen.rounds)
+            if work.name not in LENGTHS or (chosen.only and chosen.only not in work.name):
+                continue
+            for way, (model, _) in work.ways.items():
+                compare(binaries, work, way, model, tools, folder, chosen)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def compare(binaries, work, way, tools, folder, rounds):
-    name, model, short, long, stream, image, expect = work
+def compare(binaries, work, way, model, tools, folder, chosen):
+    short, long = LENGTHS[work.name]
     file = folder / "request.json"
-    file.write_bytes(body(PROVIDERS[way] + model, stream, picture() if image else None))
-    each = [float("inf")] * len(binaries)
+    file.write_bytes(work.make(model))
+    each = [(float("inf"), 0.0)] * len(binaries)
     # The number of wake-ups depends on the machine: builds alternate, and the minimum counts.
-    for _ in range(rounds):
+    for _ in range(chosen.rounds):
         for n, binary in enumerate(binaries):
             # The difference of two runs excludes start-up and cold caches.
-            few = count(binary, tools, folder, file, short, expect)
-            many = count(binary, tools, folder, file, long, expect)
-            each[n] = min(each[n], (many - few) / (long - short))
-    shown = " | ".join(f"{n:,.0f}" for n in each)
-    print(f"| {name} | {way} | {shown} | {each[-1] / each[0]:.3f} |", flush=True)
+            few = count(binary, tools, folder, file, work, short)
+            many = count(binary, tools, folder, file, work, long)
+            own, copies = ((b - a) / (long - short) for a, b in zip(few, many))
+            each[n] = min(each[n], (own, copies))
+            if chosen.keep:
+                name = f"{n + 1}-{work.name}-{way}.callgrind".replace(" ", "-")
+                shutil.copy(folder / "callgrind.out", Path(chosen.keep) / name)
+    shown = " | ".join(f"{own:,.0f} | {copies:,.0f}" for own, copies in each)
+    ratio, copied = (last / max(first, 1) for first, last in zip(each[0], each[-1]))
+    print(f"| {work.name} | {way} | {shown} | {ratio:.3f} | {copied:.3f} |", flush=True)
 
 
-def count(binary, tools, folder, file, requests, expect):
-    """The instructions of one gateway that serves this many requests sequentially."""
+def count(binary, tools, folder, file, work, requests):
+    """What one gateway executes and copies while it serves this many requests sequentially."""
     mock_tool, load_tool = tools
     started = []
     mock, port, operator = free_ports(3)
@@ -83,9 +99,9 @@ def count(binary, tools, folder, file, requests, expect):
             gateway = subprocess.Popen(command, stdout=log, stderr=log)
         started.append(gateway)
         wait_for(port, gateway, seconds=60)
-        ask = [load_tool, str(port), "/v1/chat/completions", str(file), KEY]
+        ask = [load_tool, str(port), work.path, str(file), KEY]
         ran = subprocess.run(
-            [*ask, str(requests), "1", expect], capture_output=True, text=True, timeout=300
+            [*ask, str(requests), "1", work.expect], capture_output=True, text=True, timeout=300
         )
         if ran.returncode or '"failed":0' not in ran.stdout.replace(" ", ""):
             sys.exit(f"{binary}: {ran.stdout} {ran.stderr}")
@@ -96,7 +112,34 @@ def count(binary, tools, folder, file, requests, expect):
             if process.poll() is None:
                 process.terminate()
                 process.wait(timeout=60)
-    return int(re.search(r"^(?:summary|totals): (\d+)", out.read_text(), re.M)[1])
+    return own_and_copies(out)
+
+
+def own_and_copies(file):
+    """The instructions of callgrind's output: those outside and those inside of copies."""
+    names = {}
+    costs = [0, 0]
+    copies = called = False
+    with open(file) as lines:
+        for line in lines:
+            if line.startswith("fn="):
+                number, _, name = line[3:].strip().partition(" ")
+                if name:
+                    names[number] = bool(COPIES.search(name))
+                copies = names.get(number, False)
+            elif line.startswith("cfn="):
+                # A called function may be named here first.
+                number, _, name = line[4:].strip().partition(" ")
+                if name:
+                    names[number] = bool(COPIES.search(name))
+            elif line.startswith("calls="):
+                # The next line is the cost of the call, which its function has as well.
+                called = True
+            elif line[:1] in "0123456789+-*":
+                if not called:
+                    costs[copies] += int(line.split()[1])
+                called = False
+    return costs
 
 
 if __name__ == "__main__":

@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 """Measures majordomo and nginx on the same workloads, in one run; see README.md."""
 import argparse
-import base64
 import json
 import os
 import shutil
 import socket
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
 import time
-import zlib
 from pathlib import Path
+
+import bodies
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -71,49 +70,50 @@ api_key = "unused"
 """
 
 
-def picture(side=500):
-    """A PNG of noise; by default 750 kB, which is 1 MB as base64."""
-    rows = b"".join(b"\0" + os.urandom(side * 3) for _ in range(side))
-
-    def chunk(kind, data):
-        check = zlib.crc32(kind + data)
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", check)
-
-    head = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
-    parts = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 0)) + chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + parts
-
-
-def body(model, stream=False, image=None):
-    content = "What is the answer to the great question?"
-    if image:
-        url = "data:image/png;base64," + base64.b64encode(image).decode()
-        content = [
-            {"type": "text", "text": content},
-            {"type": "image_url", "image_url": {"url": url}},
-        ]
-    request = {"model": model, "messages": [{"role": "user", "content": content}]}
-    if stream:
-        request["stream"] = True
-        request["stream_options"] = {"include_usage": True}
-    return json.dumps(request, separators=(",", ":")).encode()
+# Where the mock stands, by dialect, and the paths of clients.
+CHAT, MESSAGES = "openai-mock/", "anthropic-mock/"
+CHAT_PATH, MESSAGES_PATH = "/v1/chat/completions", "/v1/messages"
 
 
 class Work:
-    def __init__(self, name, model, requests, concurrency, stream, image, goals):
-        self.name, self.model, self.stream, self.image = name, model, stream, image
-        self.requests, self.concurrency, self.goals = requests, concurrency, goals
+    """One workload: how a body is made for a model, and the goal of each way to serve it."""
+
+    def __init__(self, name, model, requests, concurrency, make, goals, path=CHAT_PATH, stream=False):
+        self.name, self.model, self.make, self.path = name, model, make, path
+        self.requests, self.concurrency = requests, concurrency
         # The terminator of whole responses and streams: nothing may be missing.
         self.expect = "[DONE]" if stream else "forty-two"
+        own, other = (CHAT, MESSAGES) if path == CHAT_PATH else (MESSAGES, CHAT)
+        models = {"same": own + model, "edited": own + bodies.EDITED_MODEL, "translated": other + model}
+        # The requested model and the goal of each way.
+        self.ways = {way: (models[way], goal) for way, goal in goals.items()}
 
 
-# The goals: same dialect, translated.
+def stream(model):
+    return bodies.chat(model, stream=True)
+
+
+def image(model):
+    return bodies.chat(model, image=bodies.picture())
+
+
+def long_agent(model):
+    return bodies.agent(model, turns=200)
+
+
+def both(same, translated):
+    return {"same": same, "translated": translated}
+
+
+AGENT_GOALS = {"same": 2.0, "edited": 3.0, "translated": 4.0}
 WORKS = [
-    Work("small request", "small", 20_000, 32, False, False, (3.5, 5.0)),
-    Work("200-chunk burst stream", "burst", 2_000, 16, True, False, (3.0, 6.0)),
-    Work("the same in one write", "flood", 3_000, 16, True, False, (3.0, 6.0)),
-    Work("200-chunk paced stream", "paced", 400, 200, True, False, (1.5, None)),
-    Work("1 MB image", "small", 1_000, 8, False, True, (2.2, 4.5)),
+    Work("small request", "small", 20_000, 32, bodies.chat, both(3.5, 5.0)),
+    Work("200-chunk burst stream", "burst", 2_000, 16, stream, both(3.0, 6.0), stream=True),
+    Work("the same in one write", "flood", 3_000, 16, stream, both(3.0, 6.0), stream=True),
+    Work("200-chunk paced stream", "paced", 400, 200, stream, {"same": 1.5}, stream=True),
+    Work("1 MB image", "small", 1_000, 8, image, both(2.2, 4.5)),
+    Work("agent with 24 tools", "small", 4_000, 8, bodies.agent, AGENT_GOALS, MESSAGES_PATH),
+    Work("agent after 1 MB", "small", 500, 4, long_agent, AGENT_GOALS, MESSAGES_PATH),
 ]
 
 
@@ -156,10 +156,16 @@ def free_ports(count):
 
 
 class Contestant:
-    def __init__(self, name, port, process, prefixes):
+    def __init__(self, name, port, process, plain=False):
         self.name, self.port, self.process = name, port, process
-        # The prefix of the model, by dialect of the upstream.
-        self.prefixes = prefixes
+        # A plain proxy passes the body on, so the model has no prefix and there is one way.
+        self.plain = plain
+
+    def ways(self, work):
+        """The ways in which it can serve a workload, and the model to ask for."""
+        if self.plain:
+            return {"same": work.model}
+        return {way: model for way, (model, _) in work.ways.items()}
 
     def pids(self):
         pid = self.process if isinstance(self.process, int) else self.process.pid
@@ -167,17 +173,18 @@ class Contestant:
         return [pid, *map(int, children)]
 
 
-def asking(tool, who, file, requests, concurrency, expect):
+def asking(tool, who, path, file, requests, concurrency, expect):
     """The load generator's command, off the gateway's core."""
-    command = ["taskset", "-c", OTHER_CORE, tool, str(who.port), "/v1/chat/completions"]
+    command = ["taskset", "-c", OTHER_CORE, tool, str(who.port), path]
     return [*command, str(file), KEY, str(requests), str(concurrency), expect]
 
 
-def load(tool, contestant, work, prefix, folder):
+def load(tool, contestant, work, model, folder):
     file = folder / "request.json"
-    image = picture() if work.image else None
-    file.write_bytes(body(prefix + work.model, work.stream, image))
-    command = asking(tool, contestant, file, work.requests, work.concurrency, work.expect)
+    file.write_bytes(work.make(model))
+    command = asking(
+        tool, contestant, work.path, file, work.requests, work.concurrency, work.expect
+    )
     before = cpu(contestant.pids())
     ran = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
     spent = cpu(contestant.pids()) - before
@@ -196,7 +203,7 @@ def median(results, field):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", help="part of a work's name")
+    parser.add_argument("--only", help="part of a work's name; measures nothing else")
     parser.add_argument("--streams", type=int, default=2000, help="paced streams held at once")
     parser.add_argument("--binary", default=str(ROOT / "target/release/majordomo"))
     parser.add_argument(
@@ -215,6 +222,8 @@ def main():
     subprocess.run([*build, "--target-dir", str(target)], check=True)
     mock_tool, load_tool = (str(target / "release" / name) for name in ("mock", "load"))
     folder = Path(tempfile.mkdtemp(prefix="majordomo-bench-"))
+    # The ledger of the measured gateway, which is on by default.
+    os.environ["XDG_STATE_HOME"] = str(folder)
     started = []
     try:
         measure(chosen, folder, started, mock_tool, load_tool)
@@ -250,13 +259,12 @@ def measure(chosen, folder, started, mock_tool, load_tool):
     idle = memory(ours.pid)
     size = Path(chosen.binary).stat().st_size / 2**20
 
-    base = Contestant("nginx", nginx_port, nginx, {"same": ""})
-    prefixes = {"same": "openai-mock/", "translated": "anthropic-mock/"}
-    contestants = [base, Contestant("majordomo", port, ours, prefixes)]
+    base = Contestant("nginx", nginx_port, nginx, plain=True)
+    contestants = [base, Contestant("majordomo", port, ours)]
     for other in chosen.beside:
         name, _, rest = other.partition("=")
         other_port, pid = map(int, rest.split(","))
-        contestants.append(Contestant(name, other_port, pid, prefixes))
+        contestants.append(Contestant(name, other_port, pid))
 
     print("| work | who | dialect | CPU per request | ratio | goal | requests a second |")
     print("|---|---|---|---|---|---|---|")
@@ -267,20 +275,20 @@ def measure(chosen, folder, started, mock_tool, load_tool):
         # Each round includes all gateways, so that noise affects them equally.
         for _ in range(chosen.rounds):
             for who in contestants:
-                for way, prefix in who.prefixes.items():
-                    goal = work.goals[0 if way == "same" else 1]
-                    if goal is not None:
-                        result = load(load_tool, who, work, prefix, folder)
-                        runs.setdefault((who.name, way), []).append(result)
+                for way, model in who.ways(work).items():
+                    result = load(load_tool, who, work, model, folder)
+                    runs.setdefault((who.name, way), []).append(result)
         bare = median(runs["nginx", "same"], "cpu_us")
         for (name, way), results in runs.items():
             spent, rate = median(results, "cpu_us"), median(results, "rate")
-            goal = work.goals[0 if way == "same" else 1] if name == "majordomo" else ""
+            goal = work.ways[way][1] if name == "majordomo" else ""
             print(
                 f"| {work.name} | {name} | {way} | {spent:.0f} µs | {spent / bare:.2f} | {goal} "
                 f"| {rate:.0f} |",
                 flush=True,
             )
+    if chosen.only:
+        return
     latency(load_tool, contestants, mock, folder)
     held(load_tool, contestants, chosen.streams, folder)
     returned(load_tool, contestants, folder)
@@ -289,12 +297,12 @@ def measure(chosen, folder, started, mock_tool, load_tool):
 
 def latency(tool, contestants, mock, folder):
     """The latency that each adds to a small request, one at a time."""
-    direct = Contestant("direct", mock, os.getpid(), {"same": ""})
-    work = Work("latency", "small", 3_000, 1, False, False, ())
+    direct = Contestant("direct", mock, os.getpid(), plain=True)
+    work = Work("latency", "small", 3_000, 1, bodies.chat, both(None, None))
     times = {}
     for _ in range(3):
         for who in [direct, *contestants]:
-            result = load(tool, who, work, who.prefixes["same"], folder)
+            result = load(tool, who, work, who.ways(work)["same"], folder)
             times.setdefault(who.name, []).append(result)
     bare = median(times["direct"], "p50_us")
     print("\n| one request at a time | median | added | 99th percentile |\n|---|---|---|---|")
@@ -307,7 +315,7 @@ def peak_while(tool, who, file, requests, concurrency, expect):
     """The memory before these requests, and the peak while they run."""
     pids = who.pids()
     before = peak = sum(map(memory, pids))
-    command = asking(tool, who, file, requests, concurrency, expect)
+    command = asking(tool, who, CHAT_PATH, file, requests, concurrency, expect)
     running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     while running.poll() is None:
         peak = max(peak, sum(map(memory, pids)))
@@ -323,7 +331,7 @@ def held(tool, contestants, count, folder):
     print(f"\n| {count} paced streams at once | memory before | held | each |\n|---|---|---|---|")
     file = folder / "request.json"
     for who in contestants:
-        file.write_bytes(body(who.prefixes["same"] + "paced", True))
+        file.write_bytes(stream("paced" if who.plain else CHAT + "paced"))
         before, peak = peak_while(tool, who, file, count, count, "[DONE]")
         each = (peak - before) * 1024 / count
         print(f"| {who.name} | {before:.1f} MB | {peak:.1f} MB | {each:.1f} KiB |", flush=True)
@@ -335,10 +343,11 @@ def returned(tool, contestants, folder):
     file = folder / "request.json"
     for who in contestants:
         # The baseline is a gateway that has served as many clients and kept its connections.
-        warm_up = Work("warm-up", "small", 1_000, 32, False, False, ())
-        load(tool, who, warm_up, who.prefixes["same"], folder)
+        warm_up = Work("warm-up", "small", 1_000, 32, bodies.chat, both(None, None))
+        model = who.ways(warm_up)["same"]
+        load(tool, who, warm_up, model, folder)
         time.sleep(5)
-        file.write_bytes(body(who.prefixes["same"] + "small", image=picture(1290)))
+        file.write_bytes(bodies.chat(model, image=bodies.picture(1290)))
         before, peak = peak_while(tool, who, file, 200, 32, "forty-two")
         time.sleep(5)
         after = sum(map(memory, who.pids()))
