@@ -1,6 +1,5 @@
 //! Writes a request: copied unchanged, spliced, or built from scratch.
 
-use bytes::BytesMut;
 use majordomo_llm::{Message, Native, OutputFormat, Prompt, Request, Role, ToolChoice};
 
 use super::CHAT;
@@ -9,7 +8,7 @@ use crate::conversation::merge_assistant_messages;
 use crate::function_tool;
 use crate::json::{Array, Object, object, write_array};
 use crate::loss::Losses;
-use crate::splice::{self, BodyEdit, BodyFields, ElementOrigin, FieldAction};
+use crate::splice::{self, BodyEdit, BodyFields, ElementOrigin, FieldAction, ToolsField};
 use crate::{Outgoing, Written, effort};
 
 /// Synonymous keys; a spliced request keeps the one it used.
@@ -26,14 +25,15 @@ pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
             losses: Vec::new(),
         };
     }
-    splice_request(request, to).unwrap_or_else(|| build_request(request.prompt(), to))
+    splice_request(request, to).unwrap_or_else(|| build_request(request, to))
 }
 
 /// Builds a request that has no bytes of this dialect.
-fn build_request(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
+fn build_request(request: &Request, to: &Outgoing<'_>) -> Written {
+    let prompt = request.prompt();
     let mut losses = Losses::default();
-    let fields = request_fields(prompt, to, false, &mut losses);
-    let mut body = BytesMut::with_capacity(4_096);
+    let fields = request_fields(prompt, to, None, &mut losses);
+    let mut body = splice::body_buffer(request);
     object(&mut body, |o| {
         o.string("model", to.model);
         write_array(o.value("messages"), |array| {
@@ -62,9 +62,10 @@ fn build_request(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
 fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == CHAT)?;
     let mut losses = Losses::default();
+    let tools = Some(ToolsField::of(source.prompt(), request.prompt()));
     let edit = BodyEdit {
-        old: &request_fields(source.prompt(), to, true, &mut Losses::default()),
-        new: &request_fields(request.prompt(), to, true, &mut losses),
+        old: &request_fields(source.prompt(), to, tools, &mut Losses::default()),
+        new: &request_fields(request.prompt(), to, tools, &mut losses),
         aliases: ALIASES,
         streams: false,
     };
@@ -154,16 +155,18 @@ fn has_native(prompt: &Prompt, name: &str) -> bool {
     own.is_some_and(|native| native.get(name).is_some())
 }
 
-/// Returns all fields but `model`, `stream` and `messages`. With `same_dialect`
+/// Returns all fields but `model`, `stream` and `messages`. With `spliced_tools`
 /// the client sent this dialect, so extensions known to some servers are kept.
 fn request_fields(
     prompt: &Prompt,
     to: &Outgoing<'_>,
-    same_dialect: bool,
+    spliced_tools: Option<ToolsField>,
     losses: &mut Losses,
 ) -> BodyFields {
+    let same_dialect = spliced_tools.is_some();
+    let tools = spliced_tools.unwrap_or(ToolsField::Written);
     let mut fields = BodyFields::default();
-    write_tools(prompt, &mut fields, losses);
+    write_tools(prompt, tools, &mut fields, losses);
     if let OutputFormat::Json | OutputFormat::Schema(_) = &prompt.output {
         let native = prompt.native.as_deref().filter(|n| *n.dialect() == CHAT);
         object(fields.value("response_format"), |o| {
@@ -227,7 +230,7 @@ fn request_fields(
     fields
 }
 
-fn write_tools(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses) {
+fn write_tools(prompt: &Prompt, tools: ToolsField, fields: &mut BodyFields, losses: &mut Losses) {
     let own = |origin: &majordomo_llm::Dialect| *origin == CHAT;
     for hosted in prompt.hosted_tools.iter().filter(|h| !own(&h.origin)) {
         losses.add(
@@ -243,13 +246,15 @@ fn write_tools(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses) {
     if prompt.tools.is_empty() && hosted.is_empty() {
         return;
     }
-    write_array(fields.value("tools"), |a| {
-        for tool in &prompt.tools {
-            a.object(|o| function_tool::write_function_tool(tool, o, &CHAT, losses));
-        }
-        for tool in hosted {
-            a.raw(tool.raw.as_str());
-        }
+    fields.tools(tools, |out| {
+        write_array(out, |a| {
+            for tool in &prompt.tools {
+                a.object(|o| function_tool::write_function_tool(tool, o, &CHAT, losses));
+            }
+            for tool in hosted {
+                a.raw(tool.raw.as_str());
+            }
+        });
     });
     match &prompt.tool_choice {
         ToolChoice::Auto => {}

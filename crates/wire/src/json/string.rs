@@ -2,23 +2,22 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr2;
+use memchr::memchr_iter;
 
+use super::plain::run_end;
 use super::{Fault, ReadResult};
 
 /// Reads the string whose opening quote precedes `at`; returns its value and
 /// its end.
 pub(super) fn read_string(text: &str, at: usize) -> ReadResult<(Cow<'_, str>, usize)> {
     let bytes = text.as_bytes();
-    let stop = find_stop(bytes, at)?;
-    check_plain(bytes, at, stop)?;
+    let mut stop = find_stop(bytes, at)?;
     if bytes[stop] == b'"' {
         return Ok((Cow::Borrowed(&text[at..stop]), stop + 1));
     }
-    // Most escapes shrink the text, so this is rarely too small.
-    let mut value = String::with_capacity((stop - at) * 2 + 64);
+    // Escapes only shrink, so the value never grows beyond its source.
+    let mut value = String::with_capacity(closing_quote(bytes, stop) - at);
     let mut start = at;
-    let mut stop = stop;
     loop {
         value.push_str(&text[start..stop]);
         if bytes[stop] == b'"' {
@@ -26,15 +25,13 @@ pub(super) fn read_string(text: &str, at: usize) -> ReadResult<(Cow<'_, str>, us
         }
         start = unescape(bytes, stop + 1, &mut value)?;
         stop = find_stop(bytes, start)?;
-        check_plain(bytes, start, stop)?;
     }
 }
 
-/// Validates the string whose opening quote precedes `at`; returns its end.
+/// Validates the rest of a string from `at` on; returns its end.
 pub(super) fn skip(bytes: &[u8], mut at: usize) -> ReadResult<usize> {
     loop {
         let stop = find_stop(bytes, at)?;
-        check_plain(bytes, at, stop)?;
         if bytes[stop] == b'"' {
             return Ok(stop + 1);
         }
@@ -46,37 +43,31 @@ pub(super) fn skip(bytes: &[u8], mut at: usize) -> ReadResult<usize> {
     }
 }
 
-/// Finds the next quote or backslash.
-fn find_stop(bytes: &[u8], at: usize) -> ReadResult<usize> {
-    // Keys and runs between escapes are usually short.
-    let near = bytes.len().min(at + 16);
-    for (offset, byte) in bytes[at..near].iter().enumerate() {
-        if matches!(byte, b'"' | b'\\') {
-            return Ok(at + offset);
-        }
-    }
-    match memchr2(b'"', b'\\', &bytes[near..]) {
-        Some(offset) => Ok(near + offset),
-        None => Err(Fault {
-            at: bytes.len(),
-            what: "unterminated string".into(),
-        }),
-    }
+/// The quote that ends a string, from its first backslash on: the first one after an even
+/// number of backslashes. The length of `bytes` if there is none.
+fn closing_quote(bytes: &[u8], from: usize) -> usize {
+    let rest = &bytes[from..];
+    let backslashes = |quote: usize| {
+        let before = rest[..quote].iter().rev();
+        before.take_while(|byte| **byte == b'\\').count()
+    };
+    let end = memchr_iter(b'"', rest).find(|quote| backslashes(*quote) % 2 == 0);
+    from + end.unwrap_or(rest.len())
 }
 
-/// Rejects unescaped control characters. The fold compiles to vector
-/// instructions: a megabyte of base64 passes through here.
-fn check_plain(bytes: &[u8], start: usize, end: usize) -> ReadResult<()> {
-    let run = &bytes[start..end];
-    let smallest = |chunk: &[u8]| chunk.iter().fold(u8::MAX, |least, byte| least.min(*byte));
-    if run.chunks(1024).all(|chunk| smallest(chunk) >= 0x20) {
-        return Ok(());
+/// Finds the next quote or backslash.
+fn find_stop(bytes: &[u8], at: usize) -> ReadResult<usize> {
+    let stop = run_end(bytes, at);
+    match bytes.get(stop) {
+        Some(b'"' | b'\\') => Ok(stop),
+        found => Err(Fault {
+            at: stop,
+            what: match found {
+                None => "unterminated string".into(),
+                Some(_) => "unescaped control character in a string".into(),
+            },
+        }),
     }
-    let offset = run.iter().position(|byte| *byte < 0x20).unwrap_or(0);
-    Err(Fault {
-        at: start + offset,
-        what: "unescaped control character in a string".into(),
-    })
 }
 
 /// Decodes the escape after the backslash at `at - 1`; returns its end.

@@ -158,4 +158,18 @@ proptest! {
         let _ = read(&bytes, Cursor::raw);
         let _ = read(&bytes, |c| c.object(|_, c| c.string().map(drop)));
     }
+
+    /// Each string is followed by another, which must not count as part of it.
+    #[test]
+    fn an_escaped_string_takes_no_more_memory_than_its_source(text in r#"[a"\\\n/é\u{1}]{0,40}"#) {
+        let raw = serde_json::to_string(&text).unwrap();
+        let list = format!("[{raw},{raw}]");
+        let mut read = Vec::new();
+        read_str(&list, |cursor| cursor.array(|cursor| {
+            read.push(cursor.string()?.into_owned());
+            Ok(())
+        })).unwrap();
+        prop_assert_eq!(&read, &vec![text.clone(), text]);
+        prop_assert!(read.iter().all(|value| value.capacity() <= raw.len()));
+    }
 }

@@ -5,6 +5,8 @@ use std::fmt::{Display, Write};
 use bytes::{BufMut, BytesMut};
 use majordomo_llm::Native;
 
+use super::plain::run_end;
+
 /// Writes an object; `fill` adds its fields.
 pub(crate) fn object(out: &mut BytesMut, fill: impl FnOnce(&mut Object<'_>)) {
     out.put_u8(b'{');
@@ -131,18 +133,20 @@ impl Array<'_> {
     }
 }
 
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
 /// Writes a JSON string.
 pub(crate) fn write_string(out: &mut BytesMut, text: &str) {
     out.reserve(text.len() + 2);
     out.put_u8(b'"');
     let bytes = text.as_bytes();
     let mut start = 0;
-    for (at, byte) in bytes.iter().enumerate() {
-        if *byte >= 0x20 && *byte != b'"' && *byte != b'\\' {
-            continue;
-        }
-        out.extend_from_slice(&bytes[start..at]);
-        start = at + 1;
+    loop {
+        let stop = run_end(bytes, start);
+        out.extend_from_slice(&bytes[start..stop]);
+        let Some(byte) = bytes.get(stop) else {
+            break;
+        };
         match byte {
             b'"' => out.extend_from_slice(b"\\\""),
             b'\\' => out.extend_from_slice(b"\\\\"),
@@ -150,10 +154,12 @@ pub(crate) fn write_string(out: &mut BytesMut, text: &str) {
             b'\r' => out.extend_from_slice(b"\\r"),
             b'\t' => out.extend_from_slice(b"\\t"),
             other => {
-                let _ = write!(out, "\\u{other:04x}");
+                let digit = |value: u8| HEX[usize::from(value & 0xf)];
+                out.extend_from_slice(b"\\u00");
+                out.extend_from_slice(&[digit(other >> 4), digit(*other)]);
             }
         }
+        start = stop + 1;
     }
-    out.extend_from_slice(&bytes[start..]);
     out.put_u8(b'"');
 }

@@ -9,7 +9,7 @@ use super::write_settings::request_fields;
 use super::{MESSAGES, call_id};
 use crate::json::{object, write_array, write_string};
 use crate::loss::Losses;
-use crate::splice::{self, BodyEdit, ElementOrigin, FieldAction};
+use crate::splice::{self, BodyEdit, ElementOrigin, FieldAction, ToolsField};
 use crate::{Outgoing, Written};
 
 /// Writes the body for a target.
@@ -20,17 +20,18 @@ pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
             losses: Vec::new(),
         };
     }
-    splice_request(request, to).unwrap_or_else(|| build_request(request.prompt(), to))
+    splice_request(request, to).unwrap_or_else(|| build_request(request, to))
 }
 
-fn build_request(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
+fn build_request(request: &Request, to: &Outgoing<'_>) -> Written {
+    let prompt = request.prompt();
     let mut losses = Losses::default();
-    let fields = request_fields(prompt, to, &mut losses);
+    let fields = request_fields(prompt, to, ToolsField::Written, &mut losses);
     let (first, messages) = prompt
         .messages
         .split_at(count_leading_system(&prompt.messages));
     let system = instructions(prompt, first, &mut losses);
-    let mut body = BytesMut::with_capacity(4_096);
+    let mut body = splice::body_buffer(request);
     object(&mut body, |o| {
         o.string("model", to.model);
         if !system.is_empty() {
@@ -65,12 +66,13 @@ fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let system = instructions(request.prompt(), first, &mut losses);
     let same_system = first.is_empty() && request.prompt().system == old.system;
 
-    let mut new_fields = request_fields(request.prompt(), to, &mut losses);
+    let tools = ToolsField::of(old, request.prompt());
+    let mut new_fields = request_fields(request.prompt(), to, tools, &mut losses);
     if old.system.is_empty() && !system.is_empty() {
         write_system(&system, &[], new_fields.value("system"), &mut losses);
     }
     let edit = BodyEdit {
-        old: &request_fields(old, to, &mut Losses::default()),
+        old: &request_fields(old, to, tools, &mut Losses::default()),
         new: &new_fields,
         aliases: &[],
         streams: false,

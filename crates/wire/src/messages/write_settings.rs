@@ -8,18 +8,19 @@ use super::write_part::write_native;
 use crate::Outgoing;
 use crate::json::{Object, object, write_array};
 use crate::loss::{LossVerb, Losses};
-use crate::splice::{BodyFields, member};
+use crate::splice::{BodyFields, ToolsField, member};
 
 /// Writes the fields, in order.
 pub(super) fn request_fields(
     prompt: &Prompt,
     to: &Outgoing<'_>,
+    tools: ToolsField,
     losses: &mut Losses,
 ) -> BodyFields {
     let mut fields = BodyFields::default();
     let native = losses.own(prompt.native.as_deref(), &MESSAGES);
     fields.put("max_tokens", max_tokens(prompt, to));
-    write_tools(prompt, native, &mut fields, losses);
+    write_tools(prompt, native, tools, &mut fields, losses);
     write_thinking_setting(prompt, native, &mut fields);
     write_output_config(prompt, native, &mut fields, losses);
     write_sampling(prompt, &mut fields, losses);
@@ -56,6 +57,7 @@ fn max_tokens(prompt: &Prompt, to: &Outgoing<'_>) -> u64 {
 fn write_tools(
     prompt: &Prompt,
     native: Option<&Native>,
+    tools: ToolsField,
     fields: &mut BodyFields,
     losses: &mut Losses,
 ) {
@@ -72,13 +74,15 @@ fn write_tools(
     if prompt.tools.is_empty() && own.is_empty() {
         return;
     }
-    write_array(fields.value("tools"), |a| {
-        for tool in &prompt.tools {
-            a.object(|o| write_tool(tool, o, losses));
-        }
-        for tool in own {
-            a.raw(tool.raw.as_str());
-        }
+    fields.tools(tools, |out| {
+        write_array(out, |a| {
+            for tool in &prompt.tools {
+                a.object(|o| write_tool(tool, o, losses));
+            }
+            for tool in own {
+                a.raw(tool.raw.as_str());
+            }
+        });
     });
     if native.is_some_and(|native| native.get("tool_choice").is_some()) {
         return;

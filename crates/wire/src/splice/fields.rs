@@ -3,10 +3,31 @@
 use std::collections::{HashMap, HashSet};
 
 use bytes::{Bytes, BytesMut};
+use majordomo_llm::Prompt;
 
 use super::{FieldAction, ModelAndStream, Rewrite, object};
 use crate::Outgoing;
 use crate::json::Object;
+
+/// Whether the tools are written as a field. They are most of an agent's request, so an
+/// edit that leaves them alone compares them as values instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ToolsField {
+    /// Written, since they are new or have changed.
+    Written,
+    /// Equal in the old and the new prompt: the source's bytes stay.
+    Unchanged,
+}
+
+impl ToolsField {
+    /// Compares the tools of a prompt as it was read and as it is now.
+    pub(crate) fn of(old: &Prompt, new: &Prompt) -> Self {
+        match old.tools == new.tools && old.hosted_tools == new.hosted_tools {
+            true => Self::Unchanged,
+            false => Self::Written,
+        }
+    }
+}
 
 /// Fields in writing order, without the conversation, which is large and
 /// written directly into the body.
@@ -19,6 +40,14 @@ impl BodyFields {
         self.0.push((key.to_owned(), BytesMut::new()));
         let last = self.0.len() - 1;
         &mut self.0[last].1
+    }
+
+    /// Adds the tools; `write` writes their value, unless it is the same in both lists.
+    pub(crate) fn tools(&mut self, tools: ToolsField, write: impl FnOnce(&mut BytesMut)) {
+        let out = self.value("tools");
+        if tools == ToolsField::Written {
+            write(out);
+        }
     }
 
     /// Adds a field whose value formats as JSON.

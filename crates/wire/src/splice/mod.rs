@@ -17,7 +17,7 @@ mod spans;
 mod tests;
 
 pub(crate) use align::{ElementOrigin, align};
-pub(crate) use fields::{BodyEdit, BodyFields};
+pub(crate) use fields::{BodyEdit, BodyFields, ToolsField};
 pub(crate) use object::{FieldAction, Rewrite, elements, member, object};
 pub(crate) use spans::read_body;
 
@@ -42,6 +42,12 @@ pub(crate) fn untouched(
         Some(spans) => spans::replace(bytes, spans, to, streams),
         None => copy(bytes, to, streams),
     })
+}
+
+/// A buffer for a body that is written from scratch: about as large as the client's.
+pub(crate) fn body_buffer(request: &Request) -> BytesMut {
+    let source = request.source().map_or(0, |source| source.bytes().len());
+    BytesMut::with_capacity(source + source / 8 + 512)
 }
 
 /// Reads the body again, for one whose reader recorded no spans.
