@@ -1,7 +1,6 @@
 //! Labelled counters and gauges: atomics behind an append-only map.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -58,24 +57,42 @@ impl Counter {
     }
 }
 
+/// Longest value of a label, in characters.
+const MAX_VALUE: usize = 200;
+
 /// Labels in Prometheus' text format, escaped.
 pub(super) fn format_labels(labels: &[(&str, &str)]) -> String {
-    let mut text = String::with_capacity(64);
+    let lengths = labels
+        .iter()
+        .map(|(name, value)| name.len() + value.len() + 4);
+    let mut text = String::with_capacity(lengths.sum());
     for (n, (name, value)) in labels.iter().enumerate() {
-        let comma = if n == 0 { "" } else { "," };
-        let _ = write!(text, "{comma}{name}=\"");
-        for letter in value.chars().take(200) {
-            match letter {
-                '"' => text.push_str("\\\""),
-                '\\' => text.push_str("\\\\"),
-                '\n' => text.push_str("\\n"),
-                letter if letter.is_control() => text.push('?'),
-                letter => text.push(letter),
-            }
+        if n > 0 {
+            text.push(',');
         }
+        text.push_str(name);
+        text.push_str("=\"");
+        push_value(&mut text, value);
         text.push('"');
     }
     text
+}
+
+/// Called several times per request, nearly always with a short name in ASCII.
+fn push_value(text: &mut String, value: &str) {
+    let plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+    if value.len() <= MAX_VALUE && value.bytes().all(plain) {
+        return text.push_str(value);
+    }
+    for letter in value.chars().take(MAX_VALUE) {
+        match letter {
+            '"' => text.push_str("\\\""),
+            '\\' => text.push_str("\\\\"),
+            '\n' => text.push_str("\\n"),
+            letter if letter.is_control() => text.push('?'),
+            letter => text.push(letter),
+        }
+    }
 }
 
 /// A current value.
