@@ -67,7 +67,7 @@ fn png_profile(data: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn webp_profile(data: &[u8]) -> Option<&[u8]> {
-    let (_, body) = webp::chunks(data.get(12..)?).find(|(name, _)| name == b"ICCP")?;
+    let (_, body) = webp::file_chunks(data).find(|(name, _)| name == b"ICCP")?;
     (body.len() <= MAX_PROFILE).then_some(body)
 }
 

@@ -11,7 +11,7 @@ pub(crate) fn measure(data: &[u8]) -> Option<Header> {
     let mut still = None;
     let mut frames = 0;
     let mut orientation = Orientation::UPRIGHT;
-    for (name, body) in chunks(data.get(12..)?) {
+    for (name, body) in file_chunks(data) {
         match &name {
             b"VP8X" => canvas = Some((le24(body, 4)? + 1, le24(body, 7)? + 1, body[0] & ALPHA)),
             b"VP8 " | b"VP8L" if still.is_none() => still = bitstream(&name, body),
@@ -54,7 +54,7 @@ pub(crate) fn end(data: &[u8]) -> Option<usize> {
 /// The offset of an animation's first frame on the canvas, and the frame rewrapped as
 /// a still image, so that decoders never see the animation.
 pub fn first_frame(data: &[u8]) -> Option<(u32, u32, Vec<u8>)> {
-    let (_, body) = chunks(data.get(12..)?).find(|(name, _)| name == b"ANMF")?;
+    let (_, body) = file_chunks(data).find(|(name, _)| name == b"ANMF")?;
     let (x, y) = (le24(body, 0)? * 2, le24(body, 3)? * 2);
     let (width, height) = (le24(body, 6)? + 1, le24(body, 9)? + 1);
     let mut alpha = None;
@@ -93,7 +93,7 @@ pub fn lossy_frame<'a>(data: &'a [u8], header: &Header) -> Option<&'a [u8]> {
     if header.compression != Compression::WebpLossy || header.is_animated() {
         return None;
     }
-    let (_, body) = chunks(data.get(12..)?).find(|(name, _)| name == b"VP8 ")?;
+    let (_, body) = file_chunks(data).find(|(name, _)| name == b"VP8 ")?;
     Some(body)
 }
 
@@ -139,9 +139,16 @@ fn push_chunk(out: &mut Vec<u8>, name: &[u8; 4], body: &[u8]) {
     }
 }
 
-/// FourCC and payload of every complete chunk in `data`, which starts after the RIFF
-/// header. Payloads are padded to an even length.
-pub fn chunks(data: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
+/// FourCC and payload of every complete chunk of a file. What follows the RIFF container is
+/// not part of the image.
+pub fn file_chunks(data: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
+    let end = end(data).unwrap_or(data.len());
+    chunks(data.get(12..end).unwrap_or_default())
+}
+
+/// FourCC and payload of every complete chunk in `data`. Payloads are padded to an even
+/// length.
+fn chunks(data: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let name = *data.get(at..)?.first_chunk()?;

@@ -1,6 +1,6 @@
 //! The alpha channel of lossy images (RFC 9649, section 2.7.1.2).
 
-use majordomo_image_header::webp::chunks;
+use majordomo_image_header::webp::file_chunks;
 
 use super::decode::DAMAGED;
 use super::vp8l;
@@ -14,8 +14,7 @@ pub(super) fn decode(
     (width, height): (u32, u32),
     job: &Job,
 ) -> Result<Option<Buffer>, CodecError> {
-    let mut found = chunks(data.get(12..).unwrap_or_default());
-    let Some((_, body)) = found.find(|(name, _)| name == b"ALPH") else {
+    let Some((_, body)) = file_chunks(data).find(|(name, _)| name == b"ALPH") else {
         return Ok(None);
     };
     let (flags, body) = body.split_first().ok_or(DAMAGED)?;

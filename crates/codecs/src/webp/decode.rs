@@ -5,7 +5,7 @@
 
 use majordomo_image_header::{
     Compression, Format, Header, measure,
-    webp::{chunks, first_frame as first_webp_frame, lossy_frame as lossy_webp_frame},
+    webp::{file_chunks, first_frame as first_webp_frame, lossy_frame as lossy_webp_frame},
 };
 
 use super::{alpha, fallback, vp8, vp8l};
@@ -37,8 +37,9 @@ pub(crate) fn decode(data: &[u8], header: &Header, job: &Job) -> Result<Picture,
 fn decode_still(data: &[u8], header: &Header, job: &Job) -> Result<Picture, CodecError> {
     let size = (header.width, header.height);
     if header.compression == Compression::WebpLossless {
-        let mut found = chunks(data.get(12..).unwrap_or_default());
-        let (_, body) = found.find(|(name, _)| name == b"VP8L").ok_or(DAMAGED)?;
+        let (_, body) = file_chunks(data)
+            .find(|(name, _)| name == b"VP8L")
+            .ok_or(DAMAGED)?;
         return vp8l::decode(body, size, header.channels == 4, job);
     }
     if let Some(frame) = lossy_webp_frame(data, header) {

@@ -81,7 +81,7 @@ mod tests {
     use image_webp::{ColorType, WebPDecoder, WebPEncoder};
 
     use super::*;
-    use majordomo_image_header::webp::chunks;
+    use majordomo_image_header::webp::file_chunks;
 
     /// Files of 97×63 pixels by libwebp: lossless, lossy with alpha, lossless with alpha.
     const LIBWEBP: &[u8] = include_bytes!("../../../tests/data/libwebp-lossless-alpha.bin");
@@ -100,9 +100,7 @@ mod tests {
 
     fn open(file: &[u8]) -> Result<Picture, CodecError> {
         let header = majordomo_image_header::measure(file).unwrap();
-        let (_, body) = chunks(&file[12..])
-            .find(|(name, _)| name == b"VP8L")
-            .unwrap();
+        let (_, body) = file_chunks(file).find(|(name, _)| name == b"VP8L").unwrap();
         let size = (header.width, header.height);
         decode(body, size, header.channels == 4, &Job::unlimited())
     }
@@ -147,9 +145,7 @@ mod tests {
     #[test]
     fn truncated_files_are_refused() {
         let file = libwebp_files()[0];
-        let (_, body) = chunks(&file[12..])
-            .find(|(name, _)| name == b"VP8L")
-            .unwrap();
+        let (_, body) = file_chunks(file).find(|(name, _)| name == b"VP8L").unwrap();
         for end in [0, 4, 5, 9, body.len() / 2, body.len() - 8] {
             let cut = decode(&body[..end], (97, 63), false, &Job::unlimited());
             assert_eq!(cut.unwrap_err(), DAMAGED, "{end}");
