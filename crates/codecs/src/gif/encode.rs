@@ -1,10 +1,14 @@
 //! One frame with a palette of at most 256 colours.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::Write;
 
 use gif::{Encoder, Frame};
+use weezl::encode::Encoder as LzwEncoder;
+use weezl::{BitOrder, LzwStatus};
 
+use crate::memory::Buffer;
 use crate::picture::{Layout, Picture, pixel_count};
 use crate::{CodecError, Job};
 
@@ -16,6 +20,9 @@ const SPEED: i32 = 10;
 const SAMPLE: usize = 1 << 18;
 /// Slots of the cache from colour to palette index.
 const CACHE_SLOTS: usize = 1 << 16;
+
+/// Indices compressed between two polls of the stop flag.
+const LZW_STEP: usize = 64 << 10;
 
 type Color = [u8; 3];
 
@@ -46,15 +53,48 @@ pub(crate) fn encode(picture: &Picture, job: &Job, out: &mut impl Write) -> Resu
     })?;
     let mut colors = palette.colors.concat();
     colors.extend(transparent.iter().flat_map(|_| [0; 3]));
-    // The compressed frame grows to at most one and a half times the indices.
-    let _compressed = job.memory.reserve(pixels * 3 / 2)?;
-    let indices = indices.into_vec();
-    let _indices = job.memory.reserve(indices.len())?;
-    let frame = Frame::from_palette_pixels(width, height, indices, colors, transparent);
+    let compressed = compress(&indices, colors.len() / 3, job)?;
+    drop(indices);
+    let frame = Frame {
+        width,
+        height,
+        palette: Some(colors),
+        transparent,
+        buffer: Cow::Borrowed(&compressed),
+        ..Frame::default()
+    };
     let mut encoder = Encoder::new(out, width, height, &[]).map_err(failed)?;
-    encoder.write_frame(&frame).map_err(failed)?;
+    encoder
+        .write_lzw_pre_encoded_frame(&frame)
+        .map_err(failed)?;
     encoder.into_inner().map_err(|_| CodecError::Failed)?;
     Ok(())
+}
+
+/// The minimum code size and the LZW codes of the indices, in steps that can be stopped.
+fn compress(indices: &[u8], colors: usize, job: &Job) -> Result<Buffer, CodecError> {
+    // At least two bits (GIF89a, Appendix F).
+    let code_size = colors.max(4).next_power_of_two().trailing_zeros() as u8;
+    let mut encoder = LzwEncoder::new(BitOrder::Lsb, code_size);
+    let mut compressed = job.memory.with_room(LZW_STEP)?;
+    compressed.append(&[code_size])?;
+    let mut codes = [0; LZW_STEP];
+    let mut rest = indices;
+    loop {
+        job.check()?;
+        let step = &rest[..rest.len().min(LZW_STEP)];
+        if step.len() == rest.len() {
+            encoder.finish();
+        }
+        let done = encoder.encode_bytes(step, &mut codes);
+        compressed.append(&codes[..done.consumed_out])?;
+        rest = &rest[done.consumed_in..];
+        match done.status.map_err(|_| CodecError::Failed)? {
+            LzwStatus::Done => return Ok(compressed),
+            LzwStatus::Ok => {}
+            LzwStatus::NoProgress => return Err(CodecError::Failed),
+        }
+    }
 }
 
 /// Calls `take` with the colours of each row; `None` is a transparent pixel.
