@@ -1,12 +1,21 @@
 //! EXIF orientations applied to pixels.
 
+use std::ops::Range;
+
+use fearless_simd::{Simd, dispatch};
 use majordomo_image_header::Orientation;
 
+use crate::scale::transpose_tile;
+use crate::simd_level::level;
 use crate::{CodecError, Job};
 
 /// Pixels of a side of the tiles in which rows and columns are exchanged, so that both are
 /// in the cache.
 const TILE: usize = 32;
+/// Pixels of a side of the tiles that SIMD instructions transpose.
+const SIDE: usize = 16;
+/// Source rows transposed together: as many as fill a cache line of the target.
+const BAND: usize = 64;
 
 /// Rotates and mirrors pixels of `N` bytes upright.
 pub(crate) fn apply_orientation<const N: usize>(
@@ -28,6 +37,18 @@ pub(crate) fn apply_orientation<const N: usize>(
             if orientation.mirror_x {
                 row.reverse();
             }
+        }
+        return Ok(());
+    }
+    if N == 1 {
+        let level = level();
+        for left in (0..height).step_by(BAND) {
+            job.check()?;
+            let columns = left..(left + BAND).min(height);
+            let out = out.as_flattened_mut();
+            dispatch!(level, simd => {
+                transpose_band(simd, data, (width, height), orientation, columns, out);
+            });
         }
         return Ok(());
     }
@@ -56,6 +77,48 @@ pub(crate) fn apply_orientation<const N: usize>(
     Ok(())
 }
 
+/// Fills some columns of the target, of pixels of one byte, tile by tile.
+#[inline(always)]
+fn transpose_band<S: Simd>(
+    simd: S,
+    data: &[u8],
+    (width, height): (usize, usize),
+    orientation: Orientation,
+    columns: Range<usize>,
+    out: &mut [u8],
+) {
+    for x in (0..width).step_by(SIDE) {
+        let across = SIDE.min(width - x);
+        for left in columns.clone().step_by(SIDE) {
+            let down = SIDE.min(columns.end - left);
+            let source = |at| mirrored(left + at, height, orientation.mirror_x) * width + x;
+            let target = |at| mirrored(x + at, width, orientation.mirror_y) * height + left;
+            let mut tile = [[0; SIDE]; SIDE];
+            // Whole tiles apart: copies of a fixed length take one instruction.
+            if (across, down) == (SIDE, SIDE) {
+                for (at, line) in tile.iter_mut().enumerate() {
+                    *line = data[source(at)..]
+                        .first_chunk()
+                        .copied()
+                        .unwrap_or_default();
+                }
+                for (at, line) in transpose_tile(simd, &tile).iter().enumerate() {
+                    if let Some(to) = out[target(at)..].first_chunk_mut() {
+                        *to = *line;
+                    }
+                }
+                continue;
+            }
+            for (at, line) in tile.iter_mut().take(down).enumerate() {
+                line[..across].copy_from_slice(&data[source(at)..][..across]);
+            }
+            for (at, line) in transpose_tile(simd, &tile).iter().take(across).enumerate() {
+                out[target(at)..][..down].copy_from_slice(&line[..down]);
+            }
+        }
+    }
+}
+
 fn mirrored(at: usize, length: usize, mirror: bool) -> usize {
     if mirror { length - 1 - at } else { at }
 }
@@ -63,6 +126,28 @@ fn mirrored(at: usize, length: usize, mirror: bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_size_and_orientation_moves_each_pixel_to_its_place() {
+        for (width, height) in [(1, 1), (16, 16), (17, 70), (130, 15), (97, 131)] {
+            let data: Vec<u8> = (0..width * height)
+                .map(|at| (at * 37 % 251) as u8)
+                .collect();
+            for value in 1..=8 {
+                let how = Orientation::from_exif(value);
+                let mut out = vec![0; data.len()];
+                let size = (width, height);
+                apply_orientation::<1>(&data, size, how, &mut out, &Job::unlimited()).unwrap();
+                let turned = if how.transpose { (height, width) } else { size };
+                for (at, found) in out.iter().enumerate() {
+                    let x = mirrored(at % turned.0, turned.0, how.mirror_x);
+                    let y = mirrored(at / turned.0, turned.1, how.mirror_y);
+                    let (x, y) = if how.transpose { (y, x) } else { (x, y) };
+                    assert_eq!(*found, data[y * width + x], "{size:?}, {value}, {at}");
+                }
+            }
+        }
+    }
 
     /// The letter F, 3×4 pixels, as stored in each orientation.
     #[test]

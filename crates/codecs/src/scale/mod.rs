@@ -19,6 +19,7 @@ use shrink::BlockMeans;
 use transpose::COLUMNS;
 
 pub(crate) use reducer::Reducer;
+pub(crate) use transpose::transpose_tile;
 
 /// Lobes of the Lanczos kernel.
 const LOBES: f64 = 3.0;

@@ -7,7 +7,7 @@ pub(crate) const COLUMNS: usize = 64;
 /// Side of a tile.
 const SIDE: usize = 16;
 
-type Tile = [[u8; SIDE]; SIDE];
+pub(crate) type Tile = [[u8; SIDE]; SIDE];
 
 /// Transposes up to [`COLUMNS`] rows of `length` bytes from byte `start` on, as many bytes
 /// as `out` has room for.
@@ -72,10 +72,10 @@ fn copy(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Interleaves both halves of the lines; after four steps, rows and columns have changed
+/// Transposes a tile: interleaves both halves of the lines; after four steps, rows and columns have changed
 /// places.
 #[inline(always)]
-fn transpose_tile<S: Simd>(simd: S, tile: &Tile) -> Tile {
+pub(crate) fn transpose_tile<S: Simd>(simd: S, tile: &Tile) -> Tile {
     let mut lines = tile.map(|line| u8x16::from_slice(simd, &line));
     for _ in 0..SIDE.ilog2() {
         let mut next = lines;
