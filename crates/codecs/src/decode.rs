@@ -9,20 +9,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use majordomo_image_header::{Format, Header};
 
 use crate::picture::{Layout, Picture};
+use crate::plane::Chroma;
 use crate::{CodecError, Job, SizeHint, gif, jpeg, png, webp};
 
 /// Decodes the first frame; orientation and colour profile are not applied.
 ///
 /// The picture is at least as large as the hint, if the file is; a decoder that can skip
-/// detail beyond that does.
+/// detail beyond that does, including chroma that the result does not need.
 pub fn decode(
     data: &[u8],
     header: &Header,
     hint: SizeHint,
+    chroma: Chroma,
     job: &Job,
 ) -> Result<Picture, CodecError> {
     let work = AssertUnwindSafe(|| match header.format {
-        Format::Jpeg => jpeg::decode(data, header, hint.size(), job),
+        Format::Jpeg => jpeg::decode(data, header, hint.size(), chroma, job),
         Format::Png => png::decode(data, header, hint, job),
         Format::Gif => gif::decode(data, header, job),
         Format::Webp => webp::decode(data, header, job),

@@ -1,6 +1,7 @@
 //! Downscaling of pictures, plane by plane.
 
-use crate::picture::{ChromaSize, Layout, Picture, Plane, pixel_count};
+use crate::picture::{ChromaSize, Layout, Picture, pixel_count};
+use crate::plane::{Chroma, Plane};
 use crate::scale::{Channels, PixelView, Scaler};
 use crate::simd_level::level;
 use crate::{CodecError, Job};
@@ -8,8 +9,8 @@ use crate::{CodecError, Job};
 /// Downscales a picture.
 pub fn downscale(
     picture: &Picture,
-    width: u32,
-    height: u32,
+    (width, height): (u32, u32),
+    chroma: Chroma,
     job: &Job,
 ) -> Result<Picture, CodecError> {
     let scaler = Scaler::with_level(level());
@@ -25,10 +26,13 @@ pub fn downscale(
     let mut layout = picture.layout;
     let mut data;
     if let Some([y, cb, cr]) = picture.planes() {
-        // Chroma is at most half as large as luma: the JPEG encoder subsamples it anyway.
+        let most = match chroma {
+            Chroma::Half => (width.div_ceil(2), height.div_ceil(2)),
+            Chroma::Full => (width, height),
+        };
         let chroma = ChromaSize {
-            width: cb.width.min(width.div_ceil(2)),
-            height: cb.height.min(height.div_ceil(2)),
+            width: cb.width.min(most.0),
+            height: cb.height.min(most.1),
         };
         let colors = (chroma.width, chroma.height);
         let color = pixel_count(colors.0, colors.1);

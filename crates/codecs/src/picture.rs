@@ -3,6 +3,7 @@
 use majordomo_image_header::Orientation;
 
 use crate::memory::Buffer;
+use crate::plane::{PIECE, Plane, subsampling};
 use crate::rotate::apply_orientation;
 use crate::{CodecError, Job};
 
@@ -98,36 +99,12 @@ impl Picture {
 
     /// Writes one row as interleaved RGB; nothing if the picture has alpha.
     ///
-    /// Chroma samples are repeated, not interpolated.
+    /// Subsampled chroma is interpolated.
     pub(crate) fn rgb_row(&self, row: u32, out: &mut [u8]) {
-        let out = out.as_chunks_mut::<3>().0;
         if let Some([y, cb, cr]) = self.planes() {
-            let (blue, red) = (cb.row_aligned_with(row, &y), cr.row_aligned_with(row, &y));
-            let luma = y.row(row);
-            let chroma = blue.iter().zip(red);
-            match subsampling(self.width, cb.width) {
-                Some(1) => {
-                    for ((out, y), (cb, cr)) in out.iter_mut().zip(luma).zip(chroma) {
-                        *out = ycbcr_to_rgb(*y, *cb, *cr);
-                    }
-                }
-                Some(factor) => {
-                    let groups = out.chunks_mut(factor).zip(luma.chunks(factor));
-                    for ((out, luma), (cb, cr)) in groups.zip(chroma) {
-                        for (out, y) in out.iter_mut().zip(luma) {
-                            *out = ycbcr_to_rgb(*y, *cb, *cr);
-                        }
-                    }
-                }
-                None => {
-                    for (x, (out, y)) in out.iter_mut().zip(luma).enumerate() {
-                        let column = x * blue.len() / luma.len();
-                        *out = ycbcr_to_rgb(*y, blue[column], red[column]);
-                    }
-                }
-            }
-            return;
+            return planar_rgb_row([y, cb, cr], row as usize, out);
         }
+        let out = out.as_chunks_mut::<3>().0;
         let width = self.width as usize;
         let start = row as usize * width;
         match self.layout {
@@ -177,7 +154,7 @@ impl Picture {
     }
 
     /// A mirrored picture of odd length would pair its luma with the wrong chroma samples:
-    /// there, chroma is first repeated to full length.
+    /// there, chroma is first interpolated to full length.
     fn oriented_planes(
         &self,
         [y, cb, cr]: [Plane<'_>; 3],
@@ -209,18 +186,12 @@ impl Picture {
                 apply_orientation::<1>(plane.data, size, orientation, out, job)?;
                 continue;
             }
-            let mut repeated = job.memory.zeroed(color)?;
-            for (row, out) in (0..).zip(repeated.chunks_exact_mut(size.0)) {
-                let line = match stored.1 == y.height {
-                    true => plane.row_aligned_with(row, &y),
-                    false => plane.row(row),
-                };
-                let factor = size.0.div_ceil(line.len());
-                for (group, value) in out.chunks_mut(factor).zip(line) {
-                    group.fill(*value);
-                }
+            // Only the axes that are mirrored and odd are interpolated here.
+            let mut finer = job.memory.zeroed(color)?;
+            for (row, out) in finer.chunks_exact_mut(size.0).enumerate() {
+                plane.interpolate_row(row, stored, out);
             }
-            apply_orientation::<1>(&repeated, size, orientation, out, job)?;
+            apply_orientation::<1>(&finer, size, orientation, out, job)?;
         }
         let (width, height) = orientation.upright(stored.0, stored.1);
         Ok((Layout::YCbCr(ChromaSize { width, height }), data))
@@ -255,40 +226,31 @@ impl Picture {
     }
 }
 
-/// One plane of a planar picture.
-#[derive(Clone, Copy)]
-pub(crate) struct Plane<'a> {
-    pub(crate) width: u32,
-    pub(crate) height: u32,
-    pub(crate) data: &'a [u8],
-}
-
-impl<'a> Plane<'a> {
-    pub(crate) fn row(&self, row: u32) -> &'a [u8] {
-        let width = self.width as usize;
-        let start = row.min(self.height - 1) as usize * width;
-        &self.data[start..start + width]
-    }
-
-    /// The row of this plane at the position of a row of a larger plane.
-    pub(crate) fn row_aligned_with(&self, row: u32, larger: &Plane<'_>) -> &'a [u8] {
-        let row = match subsampling(larger.height, self.height) {
-            Some(factor) => row / factor as u32,
-            None => (u64::from(row) * u64::from(self.height) / u64::from(larger.height)) as u32,
-        };
-        self.row(row)
-    }
-}
-
-/// How many luma samples share a chroma sample; `None` for an unusual ratio.
-pub(crate) fn subsampling(luma: u32, chroma: u32) -> Option<usize> {
-    [1, 2, 4]
-        .into_iter()
-        .find(|factor| luma.div_ceil(*factor as u32) == chroma)
-}
-
 pub(crate) fn pixel_count(width: u32, height: u32) -> usize {
     width as usize * height as usize
+}
+
+/// Converts a row of planes to interleaved RGB, in pieces that stay in the L1 cache.
+fn planar_rgb_row([y, cb, cr]: [Plane<'_>; 3], row: usize, out: &mut [u8]) {
+    let size = (y.width, y.height);
+    let luma = y.row(row as u32);
+    let out = out.as_chunks_mut::<3>().0;
+    if (cb.width, cb.height) == size {
+        let chroma = cb.row(row as u32).iter().zip(cr.row(row as u32));
+        for ((out, y), (cb, cr)) in out.iter_mut().zip(luma).zip(chroma) {
+            *out = ycbcr_to_rgb(*y, *cb, *cr);
+        }
+        return;
+    }
+    let (mut blue, mut red) = ([0; PIECE], [0; PIECE]);
+    for (piece, (out, luma)) in out.chunks_mut(PIECE).zip(luma.chunks(PIECE)).enumerate() {
+        let (blue, red) = (&mut blue[..luma.len()], &mut red[..luma.len()]);
+        cb.interpolate_piece(row, piece * PIECE, size, blue);
+        cr.interpolate_piece(row, piece * PIECE, size, red);
+        for ((out, y), (cb, cr)) in out.iter_mut().zip(luma).zip(blue.iter().zip(red)) {
+            *out = ycbcr_to_rgb(*y, *cb, *cr);
+        }
+    }
 }
 
 /// The JFIF conversion from YCbCr.

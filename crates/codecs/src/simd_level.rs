@@ -16,7 +16,7 @@ mod tests {
     use majordomo_image_header::measure;
 
     use crate::webp::lossy_webps;
-    use crate::{Encoding, Job, Layout, Picture, SizeHint, decode, downscale, encode};
+    use crate::{Chroma, Encoding, Job, Layout, Picture, SizeHint, decode, downscale, encode};
 
     thread_local! {
         static CHOSEN: Cell<Option<Level>> = const { Cell::new(None) };
@@ -100,9 +100,10 @@ mod tests {
                 };
                 let convert = || {
                     let mut picture =
-                        decode(file, &header, SizeHint::ReduceTo(size), &job).unwrap();
+                        decode(file, &header, SizeHint::ReduceTo(size), Chroma::Half, &job)
+                            .unwrap();
                     if (picture.width, picture.height) != size {
-                        picture = downscale(&picture, size.0, size.1, &job).unwrap();
+                        picture = downscale(&picture, size, Chroma::Half, &job).unwrap();
                     }
                     write(&picture, Encoding::Jpeg(85))
                 };

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use majordomo_codecs::{color_profile, decoded_size};
+use majordomo_codecs::{Chroma, color_profile, decoded_size};
 use majordomo_image_header::{Compression, Header};
 
 use crate::Problem;
@@ -117,7 +117,8 @@ pub(crate) fn admitted(data: &[u8], header: &Header, stored: (u32, u32), bounds:
     let channels = u64::from(header.channels);
     // Pictures are padded to whole MCUs and macroblocks.
     let decoded_area = |(width, height)| area((width + 16, height + 16));
-    let decoded = decoded_area(decoded_size(header, stored));
+    let decoded = decoded_size(header, stored, Chroma::Full);
+    let decoded = decoded_area((decoded.width, decoded.height));
     let row = u64::from(header.width) * channels;
     let (decoding, picture) = match header.compression {
         Compression::JpegSequential if channels < 4 => (channels * decoded, channels * decoded),

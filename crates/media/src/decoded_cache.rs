@@ -5,13 +5,13 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use majordomo_codecs::Picture;
+use majordomo_codecs::{DecodedSize, Picture};
 
 /// The BLAKE3 hash of the encoded bytes.
 pub(crate) type ContentHash = [u8; 32];
 
 /// What was decoded, and the size at which it was decoded.
-pub(crate) type PictureKey = (ContentHash, (u32, u32));
+pub(crate) type PictureKey = (ContentHash, DecodedSize);
 
 pub(crate) struct DecodedCache {
     bound: u64,

@@ -5,7 +5,9 @@ use majordomo_codecs::{Encoding, Job, SizeHint, color_profile, decode, downscale
 use majordomo_image_header::{Compression, Header};
 
 use crate::decoded::Decoded;
-use crate::ladder::{EncodedImage, SourceImage, choose_encoding, encode_within, hopeless_halvings};
+use crate::ladder::{
+    EncodedImage, SourceImage, choose_encoding, encode_within, hopeless_halvings, needed_chroma,
+};
 use crate::plan::Plan;
 use crate::terms::Terms;
 use crate::{Bounds, Format, Problem, Stop, plan};
@@ -87,7 +89,8 @@ pub fn fit_image(
             bounds.check(&header)?;
             let job = Job::new(stop.clone(), bounds.max_decoded);
             let refit = Refit::new(data, &header, size, terms);
-            let picture = decode(data, &header, SizeHint::ReduceTo(refit.stored()), &job)?;
+            let hint = SizeHint::ReduceTo(refit.stored());
+            let picture = decode(data, &header, hint, needed_chroma(terms), &job)?;
             refit.run(Decoded::Own(picture), &job)
         }
     }
@@ -140,9 +143,10 @@ impl<'a> Refit<'a> {
         };
         let encoding = choose_encoding(source, &picture, self.terms).ok_or_else(refused)?;
         // Downscaled first: the steps that follow have fewer pixels to process.
-        let (width, height) = self.stored();
-        if (picture.width, picture.height) != (width, height) {
-            picture = Decoded::Own(downscale(&picture, width, height, job)?);
+        let size = self.stored();
+        if (picture.width, picture.height) != size {
+            let chroma = needed_chroma(self.terms);
+            picture = Decoded::Own(downscale(&picture, size, chroma, job)?);
         }
         if !header.orientation.is_upright() {
             picture = Decoded::Own(picture.oriented(header.orientation, job)?);

@@ -11,7 +11,7 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use majordomo_codecs::{CodecError, Job, Picture, SizeHint, decode, decoded_size};
+use majordomo_codecs::{Chroma, CodecError, Job, Picture, SizeHint, decode, decoded_size};
 use majordomo_image_header::Header;
 use majordomo_limits::Budget;
 use majordomo_llm::{Change, Error, ErrorKind, Image, ImageLimits, Request, Result};
@@ -26,6 +26,7 @@ use crate::decoded_cache::{ContentHash, DecodedCache};
 use crate::fit::{Fitted, Refit};
 use crate::human::human_bytes;
 use crate::images::{attached_images, edit_images};
+use crate::ladder::needed_chroma;
 use crate::plan::{Plan, plan};
 use crate::terms::{Terms, raw_bytes};
 use crate::{Bounds, Format, Problem, sniff};
@@ -63,7 +64,8 @@ struct FitterInner {
 type FitOutcome = std::result::Result<Fitted, Problem>;
 
 /// Decodes a picture; tests inject faulty decoders.
-type DecodeFn = fn(&[u8], &Header, SizeHint, &Job) -> std::result::Result<Picture, CodecError>;
+type DecodeFn =
+    fn(&[u8], &Header, SizeHint, Chroma, &Job) -> std::result::Result<Picture, CodecError>;
 
 /// Work done, for metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,13 +230,14 @@ impl FitterInner {
         job: &Job,
     ) -> FitOutcome {
         let refit = Refit::new(data, header, size, terms);
-        let key = (hash, decoded_size(header, refit.stored()));
+        let chroma = needed_chroma(terms);
+        let key = (hash, decoded_size(header, refit.stored(), chroma));
         let picture = match self.decoded_cache.get(&key) {
             Some(picture) => picture,
             None => {
                 self.opened.fetch_add(1, Ordering::Relaxed);
                 let hint = SizeHint::AtLeast(refit.stored());
-                let picture = Arc::new((self.decoder)(data, header, hint, job)?);
+                let picture = Arc::new((self.decoder)(data, header, hint, chroma, job)?);
                 self.decoded_cache.put(key, Arc::clone(&picture));
                 picture
             }

@@ -4,7 +4,9 @@
 //! quality 30 (ADR 0044). Estimates predict the step, so most pictures are encoded once; the
 //! actual size decides.
 
-use majordomo_codecs::{Encoding, Job, Layout, Picture, downscale, encode, estimate_jpeg_size};
+use majordomo_codecs::{
+    Chroma, Encoding, Job, Layout, Picture, downscale, encode, estimate_jpeg_size,
+};
 
 use crate::decoded::Decoded;
 use crate::human::{Dimensions, human_bytes};
@@ -99,6 +101,15 @@ pub(crate) fn choose_encoding(
         })
 }
 
+/// The chroma that a result needs: a picture with subsampled chroma, which is lossy,
+/// becomes a JPEG wherever that is accepted, and is subsampled again.
+pub(crate) fn needed_chroma(terms: &Terms) -> Chroma {
+    match terms.allows(Format::Jpeg.media_type()) {
+        true => Chroma::Half,
+        false => Chroma::Full,
+    }
+}
+
 /// Encodes the picture within the byte limit.
 pub(crate) fn encode_within(
     picture: Decoded<'_>,
@@ -188,8 +199,8 @@ impl EncodeAttempts {
     fn jpeg(mut self, mut picture: Decoded<'_>, job: &Job) -> Result<EncodedImage, Problem> {
         self.flattened = picture.layout == Layout::Rgba;
         if picture.width.max(picture.height) > MAX_JPEG_SIDE {
-            let (width, height) = scaled(picture.width, picture.height, MAX_JPEG_SIDE);
-            picture = Decoded::Own(downscale(&picture, width, height, job)?);
+            let size = scaled(picture.width, picture.height, MAX_JPEG_SIDE);
+            picture = Decoded::Own(downscale(&picture, size, Chroma::Half, job)?);
         }
         if let Some(start) = self.first_promising_quality(&picture, job)? {
             for quality in &QUALITIES[start..] {
@@ -220,7 +231,7 @@ impl EncodeAttempts {
             let most = exceeds.max(2) - 1;
             side = wanted.clamp((fits + 1).min(most), most);
             let (width, height) = scaled(picture.width, picture.height, side);
-            let smaller = downscale(picture, width, height, job)?;
+            let smaller = downscale(picture, (width, height), Chroma::Half, job)?;
             about = estimate_jpeg_size(&smaller, LOWEST, job)?;
             if about * (100 - SAMPLE_ERROR) / 100 > budget {
                 let size = Dimensions(width, height);
@@ -288,6 +299,6 @@ impl EncodeAttempts {
 }
 
 fn half(picture: &Picture, job: &Job) -> Result<Picture, Problem> {
-    let (width, height) = (picture.width.div_ceil(2), picture.height.div_ceil(2));
-    Ok(downscale(picture, width, height, job)?)
+    let size = (picture.width.div_ceil(2), picture.height.div_ceil(2));
+    Ok(downscale(picture, size, Chroma::Full, job)?)
 }

@@ -92,7 +92,7 @@ impl Palette {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Encoding, SizeHint, decode, encode};
+    use crate::{Chroma, Encoding, SizeHint, decode, encode};
     use majordomo_image_header::measure;
 
     #[test]
@@ -117,7 +117,14 @@ mod tests {
             let header = measure(&file).unwrap();
             let found = (header.bit_depth, header.channels);
             assert_eq!(found, (depth, channels), "{colors} colours");
-            let back = decode(&file, &header, SizeHint::AtLeast((97, 61)), &job).unwrap();
+            let back = decode(
+                &file,
+                &header,
+                SizeHint::AtLeast((97, 61)),
+                Chroma::Half,
+                &job,
+            )
+            .unwrap();
             assert_eq!(back.layout, Layout::Rgb);
             assert!(back.data[..] == data, "{colors} colours");
         }

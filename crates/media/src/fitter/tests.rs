@@ -96,7 +96,13 @@ async fn caches_are_bounded_in_bytes() {
     assert!(fitter.0.fitted_cache.weight() > 0);
 }
 
-fn panics(_: &[u8], _: &Header, _: SizeHint, _: &Job) -> std::result::Result<Picture, CodecError> {
+fn panics(
+    _: &[u8],
+    _: &Header,
+    _: SizeHint,
+    _: Chroma,
+    _: &Job,
+) -> std::result::Result<Picture, CodecError> {
     std::panic::panic_any("an injected fault")
 }
 
@@ -122,6 +128,7 @@ fn never_ends(
     _: &[u8],
     _: &Header,
     _: SizeHint,
+    _: Chroma,
     job: &Job,
 ) -> std::result::Result<Picture, CodecError> {
     RUNNING.fetch_add(1, Ordering::SeqCst);
@@ -163,6 +170,7 @@ fn ignores_the_flag(
     _: &[u8],
     _: &Header,
     _: SizeHint,
+    _: Chroma,
     _: &Job,
 ) -> std::result::Result<Picture, CodecError> {
     while STUCK.load(Ordering::SeqCst) > 0 {
@@ -200,11 +208,12 @@ async fn images_beyond_the_memory_limit_wait() {
         data: &[u8],
         header: &Header,
         size: SizeHint,
+        chroma: Chroma,
         job: &Job,
     ) -> std::result::Result<Picture, CodecError> {
         let now = OPEN.fetch_add(1, Ordering::SeqCst) + 1;
         MOST.fetch_max(now, Ordering::SeqCst);
-        let picture = decode(data, header, size, job);
+        let picture = decode(data, header, size, chroma, job);
         OPEN.fetch_sub(1, Ordering::SeqCst);
         picture
     }

@@ -5,7 +5,7 @@ use fearless_simd::dispatch;
 
 use super::DAMAGED;
 use super::idct::{DctScale, idct};
-use super::markers::{Frame, Next, Scan, Segments};
+use super::markers::{Frame, Next, Scan, ScanComponent, Segments};
 use super::planes::FramePlanes;
 use super::scan::{BlockGrid, decode_scan};
 use crate::jpeg::zigzag::ZIGZAG;
@@ -20,6 +20,8 @@ const MAX_SCANS: usize = 64;
 /// The coefficients of one component, in natural order, block by block.
 pub(super) struct ComponentCoefficients {
     pub(super) blocks: Buffer<i16>,
+    /// By block: which coefficients are not zero, by zigzag index.
+    pub(super) nonzero: Buffer<u64>,
     /// The blocks that exist, and those of whole MCUs.
     pub(super) grid: BlockGrid,
     quantization: Option<[u16; 64]>,
@@ -29,7 +31,7 @@ pub(super) fn decode(
     segments: &mut Segments<'_>,
     frame: &Frame,
     first: Scan,
-    scale: DctScale,
+    scales: &[DctScale],
     job: &Job,
 ) -> Result<Picture, CodecError> {
     let mut components = Vec::new();
@@ -42,6 +44,7 @@ pub(super) fn decode(
         let rows = frame.mcu_rows() * component.v as usize;
         components.push(ComponentCoefficients {
             blocks: job.memory.zeroed(grid.stride * rows * 64)?,
+            nonzero: job.memory.zeroed(grid.stride * rows)?,
             grid,
             quantization: None,
         });
@@ -55,7 +58,10 @@ pub(super) fn decode(
             let component = &mut components[selected.place];
             component.quantization = component.quantization.or(table.copied());
         }
-        let rest = if scale == DctScale::Eighth && scan.band.0 > 0 {
+        let of_scan = |selected: &ScanComponent| scales[selected.place];
+        let rest = if scan.band.0 > 0
+            && (scan.components.iter().map(of_scan)).all(|scale| scale == DctScale::Eighth)
+        {
             // At 1/8, only DC coefficients count.
             segments.rest()
         } else {
@@ -64,7 +70,7 @@ pub(super) fn decode(
         };
         match segments.next_scan(frame, rest).ok_or(DAMAGED)? {
             Next::Scan(next) => scan = next,
-            Next::End => return reconstruct(frame, components, scale, job),
+            Next::End => return reconstruct(frame, components, scales, job),
         }
     }
     Err(DAMAGED)
@@ -75,36 +81,52 @@ pub(super) fn decode(
 fn reconstruct(
     frame: &Frame,
     components: Vec<ComponentCoefficients>,
-    scale: DctScale,
+    scales: &[DctScale],
     job: &Job,
 ) -> Result<Picture, CodecError> {
-    let mut planes = FramePlanes::new(frame, scale, job)?;
-    let strides: Vec<usize> = planes.sizes.iter().map(|size| size.stride).collect();
+    let mut planes = FramePlanes::new(frame, scales, job)?;
+    let sizes: Vec<(usize, DctScale)> = planes
+        .sizes
+        .iter()
+        .map(|size| (size.stride, size.scale))
+        .collect();
     let level = level();
-    let outs = planes.split().into_iter().zip(strides);
-    for (component, (plane, stride)) in components.into_iter().zip(outs) {
+    let outs = planes.split().into_iter().zip(sizes);
+    for (component, (plane, (stride, scale))) in components.into_iter().zip(outs) {
         // A component without a scan would be missing from the picture.
         let quantization = component.quantization.ok_or(DAMAGED)?;
         let factors = natural(scale.factors(&quantization));
-        let rows = component.blocks.chunks_exact(component.grid.stride * 64);
-        for (row, out) in rows.zip(plane.chunks_exact_mut(stride * scale.side())) {
+        let across = component.grid.stride;
+        let rows = component.blocks.chunks_exact(across * 64);
+        let rows = rows.zip(component.nonzero.chunks_exact(across));
+        for ((row, nonzero), out) in rows.zip(plane.chunks_exact_mut(stride * scale.side())) {
             job.check()?;
-            dispatch!(level, _ => transform_row(row, &factors, scale, out, stride));
+            dispatch!(level, _ => transform_row((row, nonzero), &factors, scale, out, stride));
         }
     }
     Ok(planes.finish())
 }
 
 #[inline(always)]
-fn transform_row(row: &[i16], factors: &[f32; 64], scale: DctScale, out: &mut [u8], stride: usize) {
-    for (at, coefficients) in row.as_chunks::<64>().0.iter().enumerate() {
+fn transform_row(
+    (row, nonzero): (&[i16], &[u64]),
+    factors: &[f32; 64],
+    scale: DctScale,
+    out: &mut [u8],
+    stride: usize,
+) {
+    let blocks = row.as_chunks::<64>().0.iter().zip(nonzero);
+    for (at, (coefficients, nonzero)) in blocks.enumerate() {
         let mut block = [0.0; 64];
-        for ((value, coefficient), factor) in block.iter_mut().zip(coefficients).zip(factors) {
-            *value = f32::from(*coefficient) * factor;
+        block[0] = f32::from(coefficients[0]) * factors[0];
+        let has_ac = nonzero >> 1 != 0;
+        if has_ac {
+            for ((value, coefficient), factor) in block.iter_mut().zip(coefficients).zip(factors) {
+                *value = f32::from(*coefficient) * factor;
+            }
         }
-        let ac = coefficients[1..].iter().fold(0, |all, value| all | value);
         let out = &mut out[at * scale.side()..];
-        idct(scale, &mut block, usize::from(ac != 0), out, stride);
+        idct(scale, &mut block, usize::from(has_ac), out, stride);
     }
 }
 

@@ -4,14 +4,15 @@ use super::bit_reader::BitReader;
 
 /// Codes of at most this many bits take one lookup.
 const LOOKUP_BITS: u32 = 10;
+const ENTRIES: usize = 1 << LOOKUP_BITS;
 
 /// A Huffman table, prepared for decoding.
 #[derive(Clone)]
 pub(super) struct HuffmanTable {
     /// By the next bits: symbol and code length; length 0 for longer codes.
-    lookup: Vec<(u8, u8)>,
+    lookup: Box<[(u8, u8); ENTRIES]>,
     /// By the next bits: a complete AC coefficient, if code and value fit.
-    coefficients: Vec<DecodedCoefficient>,
+    coefficients: Box<[DecodedCoefficient; ENTRIES]>,
     /// By length: one past its last code, aligned to 16 bits.
     limits: [u32; 17],
     /// By length: what leads from a code to its symbol.
@@ -36,8 +37,8 @@ impl HuffmanTable {
             return None;
         }
         let mut table = Self {
-            lookup: vec![(0, 0); 1 << LOOKUP_BITS],
-            coefficients: vec![DecodedCoefficient::default(); 1 << LOOKUP_BITS],
+            lookup: Box::new([(0, 0); ENTRIES]),
+            coefficients: Box::new([DecodedCoefficient::default(); ENTRIES]),
             limits: [0; 17],
             offsets: [0; 17],
             symbols: symbols[..total].to_vec(),

@@ -7,7 +7,7 @@ use std::f32::consts::PI;
 
 use crate::jpeg::zigzag::ZIGZAG;
 
-/// The scale of the decoded picture, in eighths.
+/// The scale of a decoded component, in eighths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DctScale {
     Whole,
@@ -23,6 +23,15 @@ impl DctScale {
             .into_iter()
             .find(|scale| scale.of(size.0) >= wanted.0 && scale.of(size.1) >= wanted.1)
             .unwrap_or(Self::Whole)
+    }
+
+    /// The next larger scale.
+    pub(super) fn finer(self) -> Self {
+        match self {
+            Self::Whole | Self::Half => Self::Whole,
+            Self::Quarter => Self::Half,
+            Self::Eighth => Self::Quarter,
+        }
     }
 
     /// Samples per side of a block.

@@ -1,7 +1,8 @@
 //! JPEG decoding.
 //!
 //! Gray and YCbCr files with Huffman coding, by far the most common, decode to planes at 1/1,
-//! 1/2, 1/4 or 1/8 of their size, the smallest that suffices: in one pass if the only scan
+//! 1/2, 1/4 or 1/8 of their size, the smallest that suffices (chroma at twice that scale if
+//! all of it is needed): in one pass if the only scan
 //! has all components ([`sequential`]), otherwise through coefficients ([`coefficients`]).
 //! Everything else goes to [`fallback`].
 
@@ -19,7 +20,9 @@ mod tests;
 
 use majordomo_image_header::{Format, Header};
 
-use crate::picture::Picture;
+use crate::downscale::downscale;
+use crate::picture::{Layout, Picture};
+use crate::plane::Chroma;
 use crate::{CodecError, Job};
 use bit_reader::BitReader;
 use idct::DctScale;
@@ -31,6 +34,7 @@ pub(crate) fn decode(
     data: &[u8],
     header: &Header,
     wanted: (u32, u32),
+    chroma: Chroma,
     job: &Job,
 ) -> Result<Picture, CodecError> {
     let size = (header.width, header.height);
@@ -40,11 +44,19 @@ pub(crate) fn decode(
     if (frame.width, frame.height) != size {
         return Err(DAMAGED);
     }
-    let scale = DctScale::for_size(size, wanted);
-    if !frame.progressive && scan.components.len() == frame.components.len() {
-        return sequential::decode(&segments, &frame, &scan, scale, job);
+    let scales = planes::scales(&frame, DctScale::for_size(size, wanted), chroma);
+    let picture = if !frame.progressive && scan.components.len() == frame.components.len() {
+        sequential::decode(&segments, &frame, &scan, &scales, job)?
+    } else {
+        coefficients::decode(&mut segments, &frame, scan, &scales, job)?
+    };
+    match picture.layout {
+        // Chroma that is subsampled along one axis is now too large along the other.
+        Layout::YCbCr(found) if found.width > picture.width || found.height > picture.height => {
+            downscale(&picture, (picture.width, picture.height), chroma, job)
+        }
+        _ => Ok(picture),
     }
-    coefficients::decode(&mut segments, &frame, scan, scale, job)
 }
 
 /// The size at which a JPEG of this size is decoded.

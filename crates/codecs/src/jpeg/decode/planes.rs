@@ -1,9 +1,10 @@
 //! The planes of a frame, padded to whole MCUs, in one buffer that becomes the picture.
 
 use super::idct::DctScale;
-use super::markers::Frame;
+use super::markers::{Frame, FrameComponent};
 use crate::memory::Buffer;
 use crate::picture::{ChromaSize, Layout, Picture};
+use crate::plane::Chroma;
 use crate::{CodecError, Job};
 
 /// The position of one component's plane.
@@ -14,6 +15,30 @@ pub(super) struct PlaneSize {
     pub(super) stride: usize,
     /// Padded rows.
     rows: usize,
+    pub(super) scale: DctScale,
+}
+
+impl PlaneSize {
+    fn new(frame: &Frame, component: &FrameComponent, scale: DctScale) -> Self {
+        Self {
+            width: scale.of(frame.samples_across(component)) as usize,
+            height: scale.of(frame.samples_down(component)) as usize,
+            stride: frame.mcu_cols() * component.h as usize * scale.side(),
+            rows: frame.mcu_rows() * component.v as usize * scale.side(),
+            scale,
+        }
+    }
+}
+
+/// The scale of each component. Subsampled chroma that must not lose more is decoded at
+/// twice the scale of luma, so that it is at least as large.
+pub(super) fn scales(frame: &Frame, luma: DctScale, chroma: Chroma) -> Vec<DctScale> {
+    let first = (frame.components[0].h, frame.components[0].v);
+    let of = |component: &FrameComponent| match chroma {
+        Chroma::Full if (component.h, component.v) != first => luma.finer(),
+        _ => luma,
+    };
+    frame.components.iter().map(of).collect()
 }
 
 pub(super) struct FramePlanes {
@@ -22,15 +47,13 @@ pub(super) struct FramePlanes {
 }
 
 impl FramePlanes {
-    pub(super) fn new(frame: &Frame, scale: DctScale, job: &Job) -> Result<Self, CodecError> {
-        let side = scale.side();
-        let size = |component: &super::markers::FrameComponent| PlaneSize {
-            width: scale.of(frame.samples_across(component)) as usize,
-            height: scale.of(frame.samples_down(component)) as usize,
-            stride: frame.mcu_cols() * component.h as usize * side,
-            rows: frame.mcu_rows() * component.v as usize * side,
-        };
-        let sizes: Vec<PlaneSize> = frame.components.iter().map(size).collect();
+    pub(super) fn new(frame: &Frame, scales: &[DctScale], job: &Job) -> Result<Self, CodecError> {
+        let sizes: Vec<PlaneSize> = frame
+            .components
+            .iter()
+            .zip(scales)
+            .map(|(component, scale)| PlaneSize::new(frame, component, *scale))
+            .collect();
         let bytes = sizes.iter().map(|size| size.stride * size.rows).sum();
         Ok(Self {
             sizes,

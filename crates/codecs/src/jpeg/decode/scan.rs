@@ -1,11 +1,14 @@
 //! One scan of a file with several (ITU T.81, F.2 and G.2).
 
+use fearless_simd::dispatch;
+
 use super::bit_reader::BitReader;
 use super::coefficients::ComponentCoefficients;
 use super::huffman::HuffmanTable;
 use super::markers::{Frame, Scan, Tables};
 use super::{DAMAGED, RestartCounter};
 use crate::jpeg::zigzag::ZIGZAG;
+use crate::simd_level::level;
 use crate::{CodecError, Job};
 
 /// The blocks of a component.
@@ -81,29 +84,15 @@ pub(super) fn decode_scan<'a>(
         true => (grid.down, grid.across),
         false => (frame.mcu_rows(), frame.mcu_cols()),
     };
+    if alone {
+        selected.iter_mut().for_each(|s| (s.h, s.v) = (1, 1));
+    }
+    let level = level();
     for row in 0..rows {
         job.check()?;
-        for column in 0..columns {
-            if restarts.is_due(&mut decoder.bits)? {
-                selected.iter_mut().for_each(|s| s.dc_predictor = 0);
-                decoder.end_of_bands = 0;
-            }
-            for selected in &mut selected {
-                let component = &mut components[selected.place];
-                let (h, v) = if alone {
-                    (1, 1)
-                } else {
-                    (selected.h, selected.v)
-                };
-                for y in row * v..row * v + v {
-                    for x in column * h..column * h + h {
-                        let at = y * component.grid.stride + x;
-                        let blocks = component.blocks.as_chunks_mut::<64>().0;
-                        decoder.read(selected, &mut blocks[at])?;
-                    }
-                }
-            }
-        }
+        dispatch!(level, _ => {
+            decoder.read_row(row, columns, &mut selected, components, &mut restarts)
+        })?;
         if decoder.bits.is_exhausted() {
             return Err(DAMAGED);
         }
@@ -120,13 +109,64 @@ struct BlockDecoder<'a> {
     end_of_bands: u32,
 }
 
+/// The coefficients of a block, and which of them are not zero.
+struct Block<'a> {
+    values: &'a mut [i16; 64],
+    nonzero: &'a mut u64,
+}
+
+impl Block<'_> {
+    /// Sets a coefficient by its zigzag index.
+    #[inline(always)]
+    fn set(&mut self, at: usize, value: i16) -> Result<(), CodecError> {
+        let place = *ZIGZAG.get(at).ok_or(DAMAGED)?;
+        self.values[usize::from(place) & 63] = value;
+        *self.nonzero |= u64::from(value != 0) << (at & 63);
+        Ok(())
+    }
+}
+
 impl BlockDecoder<'_> {
+    /// Decodes a row of MCUs; or of blocks, if the scan has one component.
+    #[inline(always)]
+    fn read_row(
+        &mut self,
+        row: usize,
+        columns: usize,
+        selected: &mut [Selected<'_>],
+        components: &mut [ComponentCoefficients],
+        restarts: &mut RestartCounter,
+    ) -> Result<(), CodecError> {
+        for column in 0..columns {
+            if restarts.is_due(&mut self.bits)? {
+                selected.iter_mut().for_each(|s| s.dc_predictor = 0);
+                self.end_of_bands = 0;
+            }
+            for selected in &mut *selected {
+                let component = &mut components[selected.place];
+                let (h, v) = (selected.h, selected.v);
+                for y in row * v..row * v + v {
+                    for x in column * h..column * h + h {
+                        let at = y * component.grid.stride + x;
+                        let block = Block {
+                            values: &mut component.blocks.as_chunks_mut::<64>().0[at],
+                            nonzero: &mut component.nonzero[at],
+                        };
+                        self.read(selected, block)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     #[inline(always)]
     fn read(
         &mut self,
         component: &mut Selected<'_>,
-        block: &mut [i16; 64],
+        mut block: Block<'_>,
     ) -> Result<(), CodecError> {
+        let block = &mut block;
         match self.procedure {
             Procedure::Sequential => {
                 self.read_dc(component, block)?;
@@ -137,7 +177,7 @@ impl BlockDecoder<'_> {
                 self.bits.refill();
                 let bit = self.bits.peek(1) as i16;
                 self.bits.consume(1);
-                block[0] |= bit << self.low;
+                block.values[0] |= bit << self.low;
                 Ok(())
             }
             Procedure::AcFirst => {
@@ -155,14 +195,14 @@ impl BlockDecoder<'_> {
     fn read_dc(
         &mut self,
         component: &mut Selected<'_>,
-        block: &mut [i16; 64],
+        block: &mut Block<'_>,
     ) -> Result<(), CodecError> {
         self.bits.refill();
         let size = component.dc.ok_or(DAMAGED)?.decode(&mut self.bits);
         let size = size.filter(|size| *size <= 15).ok_or(DAMAGED)?;
         let difference = self.bits.receive_extend(u32::from(size));
         component.dc_predictor = component.dc_predictor.wrapping_add(difference);
-        block[0] = (component.dc_predictor << self.low) as i16;
+        block.values[0] = (component.dc_predictor << self.low) as i16;
         Ok(())
     }
 
@@ -171,7 +211,7 @@ impl BlockDecoder<'_> {
     fn read_ac(
         &mut self,
         table: &HuffmanTable,
-        block: &mut [i16; 64],
+        block: &mut Block<'_>,
         (first, last): (usize, usize),
     ) -> Result<(), CodecError> {
         let mut at = first;
@@ -196,8 +236,7 @@ impl BlockDecoder<'_> {
                 at += run as usize;
                 self.bits.receive_extend(size)
             };
-            let place = *ZIGZAG.get(at).ok_or(DAMAGED)?;
-            block[usize::from(place) & 63] = (value << self.low) as i16;
+            block.set(at, (value << self.low) as i16)?;
             at += 1;
         }
         Ok(())
@@ -223,7 +262,8 @@ impl BlockDecoder<'_> {
     }
 
     /// One more bit of each coefficient of a band (G.1.2.3).
-    fn refine_ac(&mut self, table: &HuffmanTable, block: &mut [i16; 64]) -> Result<(), CodecError> {
+    #[inline(always)]
+    fn refine_ac(&mut self, table: &HuffmanTable, block: &mut Block<'_>) -> Result<(), CodecError> {
         let (mut at, last) = self.band;
         if self.end_of_bands == 0 {
             while at <= last {
@@ -250,60 +290,51 @@ impl BlockDecoder<'_> {
                     }
                     _ => return Err(DAMAGED),
                 }
-                at = self.skip_zeros(block, at, run)?;
+                let rest = indices(at, last);
+                let zeros = (0..run).fold(rest & !*block.nonzero, |zeros, _| {
+                    zeros & zeros.wrapping_sub(1)
+                });
+                // The next zero after the run, or the end of the band.
+                at = (zeros.trailing_zeros() as usize).min(last + 1);
+                self.refine_all(block, rest & !indices(at, 63));
                 if new != 0 {
-                    let place = *ZIGZAG.get(at).ok_or(DAMAGED)?;
-                    block[usize::from(place)] = new;
+                    block.set(at, new)?;
                 }
                 at += 1;
             }
         }
         if self.end_of_bands > 0 {
-            while at <= last {
-                self.bits.refill();
-                self.refine(&mut block[usize::from(ZIGZAG[at & 63])]);
-                at += 1;
-            }
+            self.refine_all(block, indices(at, last));
             self.end_of_bands -= 1;
         }
         Ok(())
     }
 
-    /// Refines nonzero coefficients up to the next zero after `run` others; returns its
-    /// place.
-    fn skip_zeros(
-        &mut self,
-        block: &mut [i16; 64],
-        mut at: usize,
-        mut run: u32,
-    ) -> Result<usize, CodecError> {
-        while at <= self.band.1 {
-            let value = &mut block[usize::from(ZIGZAG[at & 63])];
-            if *value == 0 {
-                if run == 0 {
-                    return Ok(at);
-                }
-                run -= 1;
-            } else {
-                self.bits.refill();
-                self.refine(value);
-            }
-            at += 1;
-        }
-        Ok(at)
-    }
-
+    /// Refines those of these coefficients that are not zero.
     #[inline(always)]
-    fn refine(&mut self, value: &mut i16) {
-        if *value == 0 {
-            return;
-        }
-        let bit = self.bits.peek(1) as i16;
-        self.bits.consume(1);
-        let step = bit << self.low;
-        // A file may refine a bit twice; it is added once (as libjpeg does).
-        if *value & step == 0 {
-            *value = value.wrapping_add(if *value > 0 { step } else { -step });
+    fn refine_all(&mut self, block: &mut Block<'_>, which: u64) {
+        let mut left = which & *block.nonzero;
+        while left != 0 {
+            self.bits.refill();
+            let at = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let value = &mut block.values[usize::from(ZIGZAG[at & 63]) & 63];
+            let bit = self.bits.peek(1) as i16;
+            self.bits.consume(1);
+            let step = bit << self.low;
+            // A file may refine a bit twice; it is added once (as libjpeg does).
+            if *value & step == 0 {
+                *value = value.wrapping_add(if *value > 0 { step } else { -step });
+            }
         }
     }
+}
+
+/// A bit for each zigzag index of a range.
+#[inline(always)]
+fn indices(first: usize, last: usize) -> u64 {
+    if first > last {
+        return 0;
+    }
+    (u64::MAX >> (63 - last)) & (u64::MAX << first)
 }

@@ -1,6 +1,8 @@
 //! The decoder of one interleaved sequential scan (ITU T.81, F.2): one pass from Huffman
 //! codes to planes.
 
+use fearless_simd::dispatch;
+
 use super::bit_reader::BitReader;
 use super::huffman::HuffmanTable;
 use super::idct::{DctScale, idct};
@@ -10,6 +12,7 @@ use super::{DAMAGED, RestartCounter};
 use crate::jpeg::marker::EOI;
 use crate::jpeg::zigzag::ZIGZAG;
 use crate::picture::Picture;
+use crate::simd_level::level;
 use crate::{CodecError, Job};
 
 /// A component while its blocks are decoded.
@@ -18,20 +21,28 @@ struct Decoding<'t> {
     v: usize,
     dc: &'t HuffmanTable,
     ac: &'t HuffmanTable,
+    scale: DctScale,
     factors: [f32; 64],
     dc_predictor: i32,
 }
 
 impl<'t> Decoding<'t> {
-    fn all(frame: &Frame, scan: &Scan, tables: &'t Tables, scale: DctScale) -> Option<Vec<Self>> {
+    fn all(
+        frame: &Frame,
+        scan: &Scan,
+        tables: &'t Tables,
+        scales: &[DctScale],
+    ) -> Option<Vec<Self>> {
         let of = |selected: &super::markers::ScanComponent| {
             let component = &frame.components[selected.place];
+            let scale = scales[selected.place];
             Some(Self {
                 h: component.h as usize,
                 v: component.v as usize,
                 dc: tables.dc(selected)?,
                 ac: tables.ac(selected)?,
                 factors: scale.factors(tables.quantization(component)?),
+                scale,
                 dc_predictor: 0,
             })
         };
@@ -44,39 +55,23 @@ pub(super) fn decode(
     segments: &Segments<'_>,
     frame: &Frame,
     scan: &Scan,
-    scale: DctScale,
+    scales: &[DctScale],
     job: &Job,
 ) -> Result<Picture, CodecError> {
-    let side = scale.side();
     let tables = &segments.tables;
-    let mut components = Decoding::all(frame, scan, tables, scale).ok_or(DAMAGED)?;
-    let mut planes = FramePlanes::new(frame, scale, job)?;
+    let mut components = Decoding::all(frame, scan, tables, scales).ok_or(DAMAGED)?;
+    let mut planes = FramePlanes::new(frame, scales, job)?;
     let strides: Vec<usize> = planes.sizes.iter().map(|size| size.stride).collect();
     let mut bits = BitReader::new(segments.rest());
     let mut restarts = RestartCounter::new(tables.restart_interval);
-    let mut block = [0.0; 64];
     let mut outs = planes.split();
+    let level = level();
     for mcu_row in 0..frame.mcu_rows() {
         job.check()?;
-        for mcu_col in 0..frame.mcu_cols() {
-            if restarts.is_due(&mut bits)? {
-                components.iter_mut().for_each(|c| c.dc_predictor = 0);
-            }
-            let planes = outs.iter_mut().zip(&strides);
-            for (component, (out, stride)) in components.iter_mut().zip(planes) {
-                for y in 0..component.v {
-                    for x in 0..component.h {
-                        let last = read_block(&mut bits, component, scale, &mut block)?;
-                        let row = (mcu_row * component.v + y) * side;
-                        let start = row * stride + (mcu_col * component.h + x) * side;
-                        idct(scale, &mut block, last, &mut out[start..], *stride);
-                        if last > 0 {
-                            block = [0.0; 64];
-                        }
-                    }
-                }
-            }
-        }
+        let row = (mcu_row, frame.mcu_cols());
+        dispatch!(level, _ => {
+            read_mcu_row(&mut bits, row, &mut components, &mut restarts, &mut outs, &strides)
+        })?;
         if bits.is_exhausted() {
             return Err(DAMAGED);
         }
@@ -88,13 +83,47 @@ pub(super) fn decode(
     Ok(planes.finish())
 }
 
+/// Decodes one row of MCUs into the planes.
+#[inline(always)]
+fn read_mcu_row(
+    bits: &mut BitReader<'_>,
+    (mcu_row, mcu_cols): (usize, usize),
+    components: &mut [Decoding<'_>],
+    restarts: &mut RestartCounter,
+    outs: &mut [&mut [u8]],
+    strides: &[usize],
+) -> Result<(), CodecError> {
+    let mut block = [0.0; 64];
+    for mcu_col in 0..mcu_cols {
+        if restarts.is_due(bits)? {
+            components.iter_mut().for_each(|c| c.dc_predictor = 0);
+        }
+        let planes = outs.iter_mut().zip(strides);
+        for (component, (out, stride)) in components.iter_mut().zip(planes) {
+            let scale = component.scale;
+            let side = scale.side();
+            for y in 0..component.v {
+                for x in 0..component.h {
+                    let last = read_block(bits, component, &mut block)?;
+                    let row = (mcu_row * component.v + y) * side;
+                    let start = row * stride + (mcu_col * component.h + x) * side;
+                    idct(scale, &mut block, last, &mut out[start..], *stride);
+                    if last > 0 {
+                        block = [0.0; 64];
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Decodes one block into dequantized coefficients; returns the zigzag index of the last
 /// one.
 #[inline(always)]
 fn read_block(
     bits: &mut BitReader<'_>,
     component: &mut Decoding<'_>,
-    scale: DctScale,
     block: &mut [f32; 64],
 ) -> Result<usize, CodecError> {
     bits.refill();
@@ -137,7 +166,7 @@ fn read_block(
         at += 1;
     }
     // At 1/8, only the DC coefficient counts.
-    Ok(if scale == DctScale::Eighth {
+    Ok(if component.scale == DctScale::Eighth {
         last.min(1)
     } else {
         last

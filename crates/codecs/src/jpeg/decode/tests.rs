@@ -61,24 +61,34 @@ fn every_sampling_and_dct_scale_matches_another_decoder() {
             let data = jpeg(width, height, sampling, color);
             let header = measure(&data).unwrap();
             let other = fallback::decode(&data, &header, &Job::unlimited()).unwrap();
-            for scale in [1, 2, 4, 8] {
+            for (scale, chroma) in [1, 2, 4, 8]
+                .into_iter()
+                .flat_map(|scale| [(scale, Chroma::Half), (scale, Chroma::Full)])
+            {
                 let size = (u32::from(width), u32::from(height));
                 let wanted = (size.0.div_ceil(scale), size.1.div_ceil(scale));
-                let ours = decode(&data, &header, wanted, &Job::unlimited()).unwrap();
+                let ours = decode(&data, &header, wanted, chroma, &Job::unlimited()).unwrap();
                 assert_eq!((ours.width, ours.height), wanted);
+                if let (Layout::YCbCr(found), Chroma::Full, true) = (ours.layout, chroma, scale > 1)
+                {
+                    assert_eq!((found.width, found.height), wanted, "{sampling:?} {size:?}");
+                }
                 let ours = interleaved(ours);
                 let theirs = averaged(&other, scale as usize);
                 assert_eq!(ours.data.len(), theirs.len());
                 let pairs = ours.data.iter().zip(&theirs);
                 let apart: u64 = pairs.map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
                 let mean = apart as f64 / theirs.len() as f64;
-                // Chroma planes are reduced, too, and not interpolated.
-                let limit = match (color, scale) {
-                    (ColorType::Luma, _) => 1.5,
-                    (_, 1) => 3.0,
+                let limit = match (color, scale, chroma) {
+                    (ColorType::Luma, ..) => 1.5,
+                    (_, 1, _) | (.., Chroma::Full) => 3.0,
+                    // Chroma is reduced, too.
                     _ => 8.0,
                 };
-                assert!(mean < limit, "{sampling:?} {size:?} / {scale}: {mean}");
+                assert!(
+                    mean < limit,
+                    "{sampling:?} {size:?} / {scale}, {chroma:?}: {mean}"
+                );
             }
         }
     }
@@ -89,7 +99,7 @@ fn a_truncated_scan_is_refused() {
     let data = jpeg(64, 64, SamplingFactor::R_4_2_0, ColorType::Rgb);
     let cut = &data[..data.len() - 40];
     let header = measure(cut).unwrap();
-    assert!(decode(cut, &header, (64, 64), &Job::unlimited()).is_err());
+    assert!(decode(cut, &header, (64, 64), Chroma::Half, &Job::unlimited()).is_err());
 }
 
 /// The file with each component in a scan of its own, as `jpegtran -scans` writes it: its
@@ -119,7 +129,9 @@ fn components_in_scans_of_their_own_give_the_same_picture() {
         SamplingFactor::R_4_2_0,
     ] {
         let job = Job::unlimited();
-        let open = |data: &[u8]| decode(data, &measure(data).unwrap(), (61, 45), &job).unwrap();
+        let open = |data: &[u8]| {
+            decode(data, &measure(data).unwrap(), (61, 45), Chroma::Half, &job).unwrap()
+        };
         let separate = non_interleaved(sampling, false);
         let (_, frame, scan) = Segments::open(&separate).unwrap();
         assert!(scan.components.len() < frame.components.len());
@@ -148,7 +160,7 @@ fn unusual_files_with_several_scans_are_refused() {
     data[frame + 11] = 0x11;
     data[frame + 14] = 0x22;
     let header = measure(&data).unwrap();
-    let refused = decode(&data, &header, (61, 45), &Job::unlimited());
+    let refused = decode(&data, &header, (61, 45), Chroma::Half, &Job::unlimited());
     assert_eq!(
         refused.unwrap_err(),
         CodecError::UnsupportedKind(Format::Jpeg)

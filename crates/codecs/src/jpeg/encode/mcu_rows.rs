@@ -1,7 +1,8 @@
 //! A row of 4:2:0 MCUs: 16 rows of luma and 8 of chroma, padded to whole MCUs.
 
 use crate::memory::Buffer;
-use crate::picture::{Layout, Picture, Plane};
+use crate::picture::{Layout, Picture};
+use crate::plane::Plane;
 use crate::{CodecError, Job};
 
 /// Luma rows of a row of MCUs.

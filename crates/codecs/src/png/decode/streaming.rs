@@ -230,6 +230,7 @@ mod tests {
     use super::super::fallback;
     use super::*;
     use crate::downscale::downscale;
+    use crate::plane::Chroma;
     use majordomo_image_header::measure;
     use png::{BitDepth, ColorType, Encoder, Filter};
 
@@ -317,7 +318,7 @@ mod tests {
                     assert_eq!((once.width, once.height), size);
                     continue;
                 }
-                let later = downscale(&whole, to.0, to.1, &Job::unlimited()).unwrap();
+                let later = downscale(&whole, to, Chroma::Half, &Job::unlimited()).unwrap();
                 assert_eq!((once.width, once.height), to);
                 assert!(once.data[..] == later.data[..], "{size:?} {color:?}");
             }
