@@ -65,8 +65,6 @@ def reason(output):
 
 def known(path, target, result, source, luma):
     """Why another picture is expected; None if it is not."""
-    if luma >= MIN_SSIM and source.format in ("JPEG", "WEBP"):
-        return "chroma at half the resolution"
     if target == "50kB" and len(result) <= 50_000 < path.stat().st_size:
         return "byte limit"
     if min(source.size) < 16:

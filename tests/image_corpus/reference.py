@@ -76,11 +76,13 @@ def ssim(a, b):
 
 
 def like(image, result):
-    """The image, with the losses of the result's format."""
+    """The image, with the losses of the result's format: a JPEG by the same quantization."""
     if not result.startswith(b"\xff\xd8"):
         return image
+    with Image.open(io.BytesIO(result)) as made:
+        tables = made.quantization
     out = io.BytesIO()
-    image.save(out, "JPEG", quality=85, subsampling=2)
+    image.save(out, "JPEG", qtables=tables, subsampling=2)
     return Image.open(out).convert("RGB")
 
 

@@ -66,7 +66,7 @@ def table(page):
 def main(folder):
     folder = Path(folder).absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    for longer, factor in [(1568, 1.0), (768, 1.4)]:
+    for longer, factor in [(1568, 0.92), (768, 1.4)]:
         for seed, draw in enumerate([article, code, table]):
             page = Page(seed, factor)
             body, style = draw(page)

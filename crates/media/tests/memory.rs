@@ -29,9 +29,17 @@ fn main() {
         _ if cfg!(target_os = "linux") => {
             for (how, cases) in [("open", cases()), ("open-extreme", extremes())] {
                 for (name, data, allowed) in cases {
-                    let grown = open_in_a_child(how, &name, &data);
-                    println!("{name}: {} of {} MiB", grown / MIB, allowed / MIB);
+                    let child = open_in_a_child(how, &name, &data);
+                    let (grown, refused) = (child.grown, child.refused);
+                    println!(
+                        "{name}: {} of {} MiB {refused:?}",
+                        grown / MIB,
+                        allowed / MIB
+                    );
                     assert!(grown <= allowed, "{name}: {grown} bytes of {allowed}");
+                    // Well-formed images are refused for what they would cost, if at all.
+                    let costly = |reason: &String| reason.contains("are allowed");
+                    assert!(refused.iter().all(costly), "{name}: {refused:?}");
                 }
             }
             two_hundred_concurrent_images_stay_within_the_shared_memory_limit();
@@ -129,16 +137,24 @@ fn extremes() -> Vec<(String, Bytes, u64)> {
     extremes
 }
 
-fn open_in_a_child(how: &str, name: &str, data: &[u8]) -> u64 {
+/// What a child reports.
+struct Child {
+    /// Bytes by which its memory grew.
+    grown: u64,
+    /// Why images were refused.
+    refused: Vec<String>,
+}
+
+fn open_in_a_child(how: &str, name: &str, data: &[u8]) -> Child {
     let file = std::env::temp_dir().join(format!("majordomo-memory-{}", std::process::id()));
     std::fs::write(&file, data).unwrap();
     let path = file.to_string_lossy();
-    let grown = grown_in_a_child(name, &[how, &path]);
+    let child = run_a_child(name, &[how, &path]);
     std::fs::remove_file(&file).unwrap();
-    grown
+    child
 }
 
-fn grown_in_a_child(name: &str, arguments: &[&str]) -> u64 {
+fn run_a_child(name: &str, arguments: &[&str]) -> Child {
     let child = Command::new(std::env::current_exe().unwrap())
         .args(arguments)
         // Measures what is held, not what the C library caches.
@@ -147,9 +163,15 @@ fn grown_in_a_child(name: &str, arguments: &[&str]) -> u64 {
         .unwrap();
     let text = String::from_utf8_lossy(&child.stdout).into_owned();
     let grown = text.lines().find_map(|line| line.strip_prefix("grown "));
-    grown
-        .and_then(|bytes| bytes.parse().ok())
-        .unwrap_or_else(|| panic!("{name}: {child:?}"))
+    let refused = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("refused "));
+    Child {
+        grown: grown
+            .and_then(|bytes| bytes.parse().ok())
+            .unwrap_or_else(|| panic!("{name}: {child:?}")),
+        refused: refused.map(str::to_owned).collect(),
+    }
 }
 
 /// In the child: decodes the image in the ways that take most memory.
@@ -182,7 +204,9 @@ fn at_most(max_px: u32, limits: ImageLimits) -> ImageLimits {
 
 fn fit_to(data: &Bytes, limits: &ImageLimits) {
     let terms = Terms::of(limits, 1);
-    let _ = fit_image(data, "", &terms, &Bounds::default(), &Stop::new());
+    if let Err(problem) = fit_image(data, "", &terms, &Bounds::default(), &Stop::new()) {
+        println!("refused {problem}");
+    }
 }
 
 /// The shared limit.
@@ -192,7 +216,7 @@ const MANY: usize = 200;
 /// Without the limit these would take 1.8 GB.
 fn two_hundred_concurrent_images_stay_within_the_shared_memory_limit() {
     let allowed = TOGETHER + 32 * MIB;
-    let grown = grown_in_a_child("many at once", &["open-many", ""]);
+    let grown = run_a_child("many at once", &["open-many", ""]).grown;
     println!("{MANY} at once: {} of {} MiB", grown / MIB, allowed / MIB);
     assert!(grown <= allowed, "{grown} bytes of {allowed}");
 }

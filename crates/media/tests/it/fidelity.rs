@@ -142,6 +142,76 @@ fn cmyk_is_neither_inverted_nor_refused() {
     }
 }
 
+/// A CMYK profile (ICC.1, lut8Type) in which cyan is a gray of L* 60, black is black, no
+/// ink is white, and everything else a dark gray.
+fn cmyk_profile() -> Vec<u8> {
+    let mut lut = b"mft1\0\0\0\0\x04\x03\x02\0".to_vec();
+    for at in 0..9 {
+        let one = if at % 4 == 0 { 1_u32 << 16 } else { 0 };
+        lut.extend_from_slice(&one.to_be_bytes());
+    }
+    let identity: Vec<u8> = (0..=255).collect();
+    lut.extend_from_slice(&identity.repeat(4));
+    // The last ink varies fastest. Lab with neutral a and b.
+    for inks in 0..16_u8 {
+        let lightness = match inks {
+            0 => 255,
+            0b1000 => 153,
+            inks if inks & 1 == 1 => 0,
+            _ => 102,
+        };
+        lut.extend_from_slice(&[lightness, 128, 128]);
+    }
+    lut.extend_from_slice(&identity.repeat(3));
+    let white = [b"XYZ \0\0\0\0".as_slice(), &D50].concat();
+    let tags = [(b"A2B0", &lut), (b"wtpt", &white)];
+    let mut profile = vec![0; 128];
+    profile[8] = 2;
+    profile[12..24].copy_from_slice(b"prtrCMYKLab ");
+    profile[36..40].copy_from_slice(b"acsp");
+    profile[68..80].copy_from_slice(&D50);
+    profile.extend_from_slice(&(tags.len() as u32).to_be_bytes());
+    let mut at = profile.len() + tags.len() * 12;
+    for (name, body) in tags {
+        profile.extend_from_slice(name);
+        profile.extend_from_slice(&(at as u32).to_be_bytes());
+        profile.extend_from_slice(&(body.len() as u32).to_be_bytes());
+        at += body.len();
+    }
+    for (_, body) in tags {
+        profile.extend_from_slice(body);
+    }
+    let size = profile.len() as u32;
+    profile[..4].copy_from_slice(&size.to_be_bytes());
+    profile
+}
+
+/// The illuminant of ICC profiles, as three numbers with 16 fraction bits.
+const D50: [u8; 12] = [0, 0, 0xF6, 0xD6, 0, 1, 0, 0, 0, 0, 0xD3, 0x2D];
+
+#[test]
+fn a_cmyk_profile_decides_what_an_ink_looks_like() {
+    let pixels: Vec<u8> = (0..64 * 64)
+        .flat_map(|at| match at % 64 / 16 {
+            0 => [255, 0, 0, 0],
+            1 => [0, 0, 0, 255],
+            2 => [0, 255, 0, 0],
+            _ => [0, 0, 0, 0],
+        })
+        .collect();
+    for color in [ColorType::Cmyk, ColorType::CmykAsYcck] {
+        let mut data = Vec::new();
+        let mut encoder = Encoder::new(&mut data, 98);
+        encoder.add_icc_profile(&cmyk_profile()).unwrap();
+        encoder.encode(&pixels, 64, 64, color).unwrap();
+        let opened = open(&fit(&data.into(), &types(&["image/png"])).unwrap().data);
+        // L* of 60, 0, 40 and 100 in sRGB.
+        for (x, gray) in [(8, 145), (24, 0), (40, 94), (56, 255)] {
+            near(opened.at(x, 32), [gray; 3], 8);
+        }
+    }
+}
+
 #[test]
 fn every_png_bit_depth_and_colour_type_is_decoded() {
     use png::{BitDepth as Depth, ColorType as Color};

@@ -10,4 +10,5 @@ mod mediagen;
 mod ocr;
 mod orientation;
 mod properties;
+mod repeatable;
 mod stopping;

@@ -137,7 +137,8 @@ fn blank_vp8(width: u32, height: u32) -> Vec<u8> {
     out.extend_from_slice(b"\x9D\x01\x2A");
     out.extend_from_slice(&(width as u16).to_le_bytes());
     out.extend_from_slice(&(height as u16).to_le_bytes());
-    out.resize(out.len() + modes, 0);
-    out.resize(out.len() + 64 + modes, 0);
+    // An end-of-block token takes a third of a bit, and a macroblock has 24 of them.
+    let tokens = 2 * modes + 64;
+    out.resize(out.len() + modes + tokens, 0);
     out
 }
