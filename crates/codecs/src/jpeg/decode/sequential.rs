@@ -1,8 +1,6 @@
 //! The decoder of one interleaved sequential scan (ITU T.81, F.2): one pass from Huffman
 //! codes to planes.
 
-use fearless_simd::dispatch;
-
 use super::bit_reader::BitReader;
 use super::huffman::HuffmanTable;
 use super::idct::{DctScale, idct};
@@ -12,7 +10,6 @@ use super::{DAMAGED, RestartCounter};
 use crate::jpeg::marker::EOI;
 use crate::jpeg::zigzag::ZIGZAG;
 use crate::picture::Picture;
-use crate::simd_level::level;
 use crate::{CodecError, Job};
 
 /// A component while its blocks are decoded.
@@ -65,13 +62,17 @@ pub(super) fn decode(
     let mut bits = BitReader::new(segments.rest());
     let mut restarts = RestartCounter::new(tables.restart_interval);
     let mut outs = planes.split();
-    let level = level();
     for mcu_row in 0..frame.mcu_rows() {
         job.check()?;
         let row = (mcu_row, frame.mcu_cols());
-        dispatch!(level, _ => {
-            read_mcu_row(&mut bits, row, &mut components, &mut restarts, &mut outs, &strides)
-        })?;
+        read_mcu_row(
+            &mut bits,
+            row,
+            &mut components,
+            &mut restarts,
+            &mut outs,
+            &strides,
+        )?;
         if bits.is_exhausted() {
             return Err(DAMAGED);
         }
