@@ -63,9 +63,9 @@ fn neither_earlier_targets_nor_the_caches_change_a_result() {
             .map(|limits| fit(&image, limits).unwrap().data)
             .collect();
         let count = alone.len();
-        for first in 0..count {
+        for first in [0, 3, 5] {
             let fitter = Fitter::new(Bounds::default());
-            // Each starts with other limits; every second order is reversed.
+            // Each starts with other limits, and some go backwards.
             for step in 0..count {
                 let at = match first % 2 {
                     0 => (first + step) % count,
