@@ -17,7 +17,7 @@ const QUALITIES: [u8; 4] = [85, 65, 45, 30];
 const LOWEST: u8 = 30;
 /// The longest side of a JPEG.
 const MAX_JPEG_SIDE: u32 = 65_535;
-/// Full encodings before giving up.
+/// Full encodings of a lossless format, and of smaller JPEGs, before giving up.
 const MAX_ENCODES: u32 = 6;
 /// Sizes estimated before giving up.
 const MAX_ESTIMATES: u32 = 12;
@@ -32,6 +32,8 @@ const GROWTH: f64 = 1.6;
 const HEADER_BYTES: f64 = 620.0;
 /// The share of the limit that a chosen size aims at.
 const AIM: f64 = 0.96;
+/// By how much an estimate is taken to be too low when an encoding exceeds the limit.
+const MISS: f64 = 1.15;
 /// A size whose estimate is below this share of the limit is enlarged once.
 const WASTEFUL: f64 = 0.8;
 
@@ -202,19 +204,26 @@ impl EncodeAttempts {
             let size = scaled(picture.width, picture.height, MAX_JPEG_SIDE);
             picture = Decoded::Own(downscale(&picture, size, Chroma::Half, job)?);
         }
-        if let Some(start) = self.first_promising_quality(&picture, job)? {
+        let promising = self.first_promising_quality(&picture, job)?;
+        if let Some(start) = promising {
             for quality in &QUALITIES[start..] {
                 if let Some(done) = self.encode(&picture, Encoding::Jpeg(*quality), job)? {
                     return Ok(done);
                 }
             }
         }
-        self.shrink(&picture, job)
+        self.shrink(&picture, promising.is_some(), job)
     }
 
     /// Finds the largest size that fits at the lowest quality: small text stays readable at
-    /// low quality for longer than at low resolution.
-    fn shrink(mut self, picture: &Picture, job: &Job) -> Result<EncodedImage, Problem> {
+    /// low quality for longer than at low resolution. `tried` says that the whole picture was
+    /// encoded and did not fit, whatever its estimate.
+    fn shrink(
+        mut self,
+        picture: &Picture,
+        tried: bool,
+        job: &Job,
+    ) -> Result<EncodedImage, Problem> {
         let Some(budget) = self.budget else {
             return Err(self.cannot_fit());
         };
@@ -222,7 +231,17 @@ impl EncodeAttempts {
         // Sides that are known to fit, and not to fit, by estimate.
         let (mut fits, mut exceeds) = (0, longer);
         let mut about = estimate_jpeg_size(picture, LOWEST, job)?;
-        let mut side = longer;
+        // A sample of rows misjudges pictures whose detail is in few of them; what an
+        // encoding shows corrects all estimates that follow.
+        let mut bias = 1.0;
+        let corrected = |about: u64, bias: f64| (about as f64 * bias) as u64;
+        let raised =
+            |bias: f64, about: u64| bias * (budget as f64 / about as f64).clamp(1.0, 1.5) * MISS;
+        if tried {
+            bias = raised(bias, about.max(1));
+            about = corrected(about, bias);
+        }
+        let (mut side, mut encodes) = (longer, 0);
         for estimate in 0..MAX_ESTIMATES {
             let pixels = |bytes: f64| (bytes - HEADER_BYTES).max(1.0);
             let ratio = pixels(budget as f64 * AIM) / pixels(about as f64);
@@ -232,7 +251,7 @@ impl EncodeAttempts {
             side = wanted.clamp((fits + 1).min(most), most);
             let (width, height) = scaled(picture.width, picture.height, side);
             let smaller = downscale(picture, (width, height), Chroma::Half, job)?;
-            about = estimate_jpeg_size(&smaller, LOWEST, job)?;
+            about = corrected(estimate_jpeg_size(&smaller, LOWEST, job)?, bias);
             if about * (100 - SAMPLE_ERROR) / 100 > budget {
                 let size = Dimensions(width, height);
                 self.tried
@@ -252,13 +271,15 @@ impl EncodeAttempts {
             if let Some(done) = self.encode(&smaller, Encoding::Jpeg(LOWEST), job)? {
                 return Ok(done);
             }
-            if self.spent >= MAX_ENCODES || side == 1 {
+            encodes += 1;
+            if encodes >= MAX_ENCODES || side == 1 {
                 break;
             }
-            // The estimate was too low.
             exceeds = side;
             fits = fits.min(side - 1);
-            about = about.max(budget) * (100 + SAMPLE_ERROR) / 100;
+            let before = bias;
+            bias = raised(bias, about.max(1));
+            about = corrected(about, bias / before);
         }
         Err(self.cannot_fit())
     }

@@ -235,6 +235,29 @@ fn noise_fits_any_limit_that_a_jpeg_can_have_and_fails_soon_below_it() {
     assert!(time < Duration::from_secs(2), "{time:?}");
 }
 
+/// Noise in the rows that a sample of every sixth row of MCUs leaves out.
+fn uneven(x: u32, y: u32) -> [u8; 3] {
+    if (y / 16) % 6 == 3 {
+        [250; 3]
+    } else {
+        noise(x, y)
+    }
+}
+
+#[test]
+fn a_picture_whose_sample_misleads_still_reaches_its_limit() {
+    for data in [png(480, 960, uneven), jpeg(480, 960, uneven)] {
+        for limit in [60_000, 20_000, 5_000] {
+            let limits = ImageLimits {
+                max_bytes: Some(limit),
+                ..types(&["image/jpeg"])
+            };
+            let fitted = fit(&data, &limits).unwrap();
+            assert!(fitted.data.len() as u64 <= limit);
+        }
+    }
+}
+
 #[test]
 fn an_image_at_its_limits_is_measured_within_ten_microseconds() {
     let photo = {
