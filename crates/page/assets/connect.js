@@ -6,9 +6,14 @@ import { subscribe } from "./events.js";
 export function start() {
   const cards = document.querySelectorAll("section.card");
   if (cards.length === 0) return;
+  const holder = document.querySelector(".cards");
+  const since = holder instanceof HTMLElement ? holder.dataset.since ?? "" : "";
   for (const waiting of document.querySelectorAll(".waiting")) waiting.removeAttribute("hidden");
   subscribe({
     request(event) {
+      // A new reader first gets requests that were there before. The times are both the
+      // gateway's, in one format.
+      if (!event.at || event.at < since) return;
       for (const card of cards) {
         if (!(card instanceof HTMLElement) || card.dataset.dialect !== event.dialect) continue;
         const waiting = card.querySelector(".waiting");

@@ -4,7 +4,8 @@
  * @typedef {object} RequestEvent
  * @property {string} id
  * @property {string} state
- * @property {string} dialect
+ * @property {string} [at]
+ * @property {string} [dialect]
  * @property {string} [html]
  */
 

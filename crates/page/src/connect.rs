@@ -13,6 +13,8 @@ pub struct ConnectView {
     pub keys: bool,
     /// Names that clients can ask for.
     pub models: Vec<String>,
+    /// The gateway's time in RFC 3339; only later requests count as the first one.
+    pub now: String,
 }
 
 /// A client, and what it needs.
@@ -170,7 +172,7 @@ pub fn connect(frame: &Frame, view: &ConnectView) -> String {
                 ul.plain { @for model in &view.models { li { code { (model) } } } }
             }
         }
-        div.cards { @for client in &CLIENTS { (card(client, &values)) } }
+        div.cards data-since=(view.now) { @for client in &CLIENTS { (card(client, &values)) } }
     };
     frame.document("Connect", &content)
 }
@@ -203,6 +205,7 @@ mod tests {
             base: "http://gateway.example:4100".to_owned(),
             keys: true,
             models: vec!["coder".to_owned()],
+            now: String::new(),
         };
         for client in &CLIENTS {
             let values = Values {

@@ -6,7 +6,8 @@ use majordomo_limits::Flow;
 use majordomo_page::{ConnectView, Screen};
 use tokio::time::timeout;
 
-use super::PageContext;
+use super::{PageContext, rows};
+use crate::clock::wall_clock;
 
 /// Providers may be slow to list their models; a screen does not wait for them.
 const LIST_TIMEOUT: Duration = Duration::from_secs(2);
@@ -18,6 +19,7 @@ pub(super) async fn render(context: &PageContext<'_>) -> String {
         base: base(context),
         keys: !context.state.keys.is_keyless(),
         models: models(context).await,
+        now: rows::timestamp(wall_clock()),
     };
     majordomo_page::connect(&context.frame(Screen::Connect), &view)
 }
