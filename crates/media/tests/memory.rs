@@ -37,9 +37,6 @@ fn main() {
                         allowed / MIB
                     );
                     assert!(grown <= allowed, "{name}: {grown} bytes of {allowed}");
-                    // Well-formed images are refused for what they would cost, if at all.
-                    let costly = |reason: &String| reason.contains("are allowed");
-                    assert!(refused.iter().all(costly), "{name}: {refused:?}");
                 }
             }
             two_hundred_concurrent_images_stay_within_the_shared_memory_limit();
