@@ -4,7 +4,6 @@
 
 mod agents;
 mod compaction;
-#[cfg(feature = "mcp-tests")]
 mod mcp;
 mod resume;
 mod run_faults;

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// The examples and a line that each prints. `mcp` needs a feature; `./test` runs it.
+/// The examples and a line that each prints.
 const EXAMPLES: &[(&str, &str)] = &[
     ("agent", "I ordered 20 pears."),
     ("custom_provider", "HELLO (served by shouting/loud)"),
@@ -51,12 +51,15 @@ fn example(name: &str) -> Command {
     cargo
         .args(["run", "--quiet", "--offline", "--locked"])
         .args(["--package", package, "--example", name]);
+    if name == "mcp" {
+        cargo.args(["--features", "mcp"]);
+    }
     cargo
 }
 
 #[test]
 fn every_example_runs_without_keys() {
-    for (name, expected) in EXAMPLES.iter().filter(|(name, _)| *name != "mcp") {
+    for (name, expected) in EXAMPLES {
         let output = example(name)
             .env_remove("SPEC")
             .env_remove("KEY")

@@ -6,7 +6,6 @@
     reason = "each test binary uses a part; a failed unwrap fails the test"
 )]
 
-#[cfg(feature = "mcp-tests")]
 pub(crate) mod mcp_server;
 
 use std::collections::BTreeSet;
