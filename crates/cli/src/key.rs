@@ -19,7 +19,7 @@ pub(crate) fn run(args: &KeyArgs) -> Result<(), CliError> {
     let key = generate_key(name)
         .map_err(|error| CliError::new(format!("failed to obtain random bytes: {error}")))?;
     // On stderr, so that the entry can be redirected into the file and the key is still seen.
-    // Without stderr, there is nobody to give the key to.
+    // Without stderr, the key cannot be shown.
     let mut stderr = anstream::stderr();
     writeln!(stderr, "{}", key.secret.expose_secret())?;
     output::note("this key is not shown again; its entry belongs into majordomo.toml:");

@@ -27,7 +27,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///     BoxFuture, Capabilities, EventStream, Model, Part, Request, Response, Result,
 /// };
 ///
-/// /// Repeats what it is told.
+/// /// Repeats the last message.
 /// struct Echo;
 ///
 /// impl Model for Echo {

@@ -6,7 +6,7 @@
 //! - `walk` calls one target after another,
 //! - `retry` decides whether a failed target is called again,
 //! - `commit` decides when a stream commits, which ends failover,
-//! - `gate` lets attempts pass and is told how they ended,
+//! - `gate` admits attempts and learns how they ended,
 //! - `target` reports outcomes to `health`, which benches targets,
 //! - `shaping` and `fit` adapt a request to one target.
 //!

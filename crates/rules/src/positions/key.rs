@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn no_operation_holds_without_a_key() {
         let request = Request::user("hi");
-        let nobody = Subject::new(&request, "m");
-        assert!(!holds("key", "glob", json!("*"), &nobody));
+        let keyless = Subject::new(&request, "m");
+        assert!(!holds("key", "glob", json!("*"), &keyless));
     }
 }

@@ -22,6 +22,7 @@ mod stream_reader;
 mod stream_writer;
 mod tool_calls;
 mod usage;
+mod write_assistant;
 mod write_message;
 mod write_part;
 mod write_request;

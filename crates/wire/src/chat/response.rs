@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Error, ErrorKind, Part, RawBody, Response, Result, Usage};
 
 use super::read_message::ChatMessageFields;
-use super::write_message::write_assistant_fields;
+use super::write_assistant::write_assistant_fields;
 use super::{CHAT, finish, usage};
 use crate::conversation::{CallIds, assign_call_ids};
 use crate::failure::ErrorBody;
