@@ -27,16 +27,27 @@ pub(crate) fn for_client(error: Error) -> Error {
     };
     let client_error = |kind| {
         Error::new(kind, error.message())
+            .with_retryable(error.is_retryable())
             .with_retry_after(error.retry_after())
             .with_attempt_log(error.attempt_log().clone())
     };
     if kind != ErrorKind::Provider {
-        return client_error(kind);
+        return match error.code() {
+            Some(code) => client_error(kind).with_code(code),
+            None => client_error(kind),
+        };
     }
     // Every target rejected the request as forbidden; no credential of ours is at
     // fault.
     if all(|class| class == Class::Forbidden) {
         return client_error(ErrorKind::Provider).with_status(403);
+    }
+    // Every target reported the same overload: the client's own retries know it.
+    if let Some(status @ (503 | 529)) = error.status() {
+        return client_error(ErrorKind::Local).with_status(status);
+    }
+    if error.status() == Some(429) {
+        return client_error(ErrorKind::Provider).with_status(429);
     }
     let benched = classes.iter().all(Option::is_none);
     if !benched && error.attempt_log().attempts.iter().all(throttled) {
@@ -57,9 +68,10 @@ fn throttled(attempt: &Attempt) -> bool {
     }
 }
 
-/// Whether the chain itself gave up, so that repeating the request repeats all of it.
+/// Whether repeating the request is pointless: the chain gave up, and none of its targets
+/// failed temporarily.
 pub(crate) fn is_final(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Exhausted | ErrorKind::Denied)
+    matches!(error.kind(), ErrorKind::Exhausted | ErrorKind::Denied) && !error.is_retryable()
 }
 
 /// Why a target did not serve; none if benched.

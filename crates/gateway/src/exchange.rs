@@ -223,6 +223,11 @@ impl Exchange {
         self.record.attempts = AttemptSummary::all(attempt_log);
     }
 
+    /// When the request arrived.
+    pub(crate) fn began(&self) -> Instant {
+        self.began
+    }
+
     /// The serving target, if any.
     pub(crate) fn target(&self) -> Option<&str> {
         self.record.target.as_deref()

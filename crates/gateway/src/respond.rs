@@ -11,13 +11,13 @@ use crate::response_headers;
 
 /// The response to a failed request.
 pub(crate) fn fail(front: Front, mut exchange: Exchange, error: Error) -> Response<Body> {
-    let exhausted = is_final(&error);
+    let pointless = is_final(&error);
     let error = for_client(error);
     let mut response = error_response(front, &error);
     exchange.failed(&error, response.status().as_u16());
     let map = response.headers_mut();
-    if exhausted {
-        // The chain has already retried; SDKs would repeat all of it.
+    if pointless {
+        // Some statuses would make SDKs try again.
         map.insert("x-should-retry", HeaderValue::from_static("false"));
     }
     response_headers::describe(map, front, &exchange);

@@ -132,6 +132,20 @@ impl Class {
         )
     }
 
+    /// Returns `true` if the same request may succeed later without a change to it, to the
+    /// configuration or to an account.
+    pub fn is_temporary(self) -> bool {
+        matches!(
+            self,
+            Self::Transient
+                | Self::BadResponse
+                | Self::Empty
+                | Self::RateLimited
+                | Self::Conflict
+                | Self::NeverSent
+        )
+    }
+
     /// Returns how a chain reacts to this class.
     pub fn verdict(self) -> Verdict {
         use HealthEffect as Health;

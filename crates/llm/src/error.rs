@@ -134,6 +134,7 @@ struct ErrorDetail {
     message: String,
     request_id: Option<String>,
     retry_after: Option<Duration>,
+    retryable: Option<bool>,
     key_owner: KeyOwner,
     cause: Option<RedactedCause>,
     partial: Option<Box<Response>>,
@@ -152,6 +153,7 @@ impl Error {
             message: redact(message.as_ref()),
             request_id: None,
             retry_after: None,
+            retryable: None,
             key_owner: KeyOwner::default(),
             cause: None,
             partial: None,
@@ -199,6 +201,13 @@ impl Error {
     #[must_use]
     pub fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
         self.0.retry_after = wait;
+        self
+    }
+
+    /// Sets whether repeating the request may succeed, instead of deriving it from the class.
+    #[must_use]
+    pub fn with_retryable(mut self, retryable: bool) -> Self {
+        self.0.retryable = Some(retryable);
         self
     }
 
@@ -329,6 +338,15 @@ impl Error {
         self.0.retry_after
     }
 
+    /// Returns `true` if repeating the request may succeed. The error of an exhausted chain
+    /// is retryable if one of its targets failed temporarily.
+    pub fn is_retryable(&self) -> bool {
+        self.0.retryable.unwrap_or_else(|| match self.class() {
+            Class::Denied | Class::Local => self.0.retry_after.is_some(),
+            class => class.is_temporary(),
+        })
+    }
+
     /// Returns the owner of the key that was used.
     pub fn key_owner(&self) -> KeyOwner {
         self.0.key_owner
@@ -367,13 +385,15 @@ impl fmt::Display for ErrorReason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(detail, before) = self;
         let mut separator = *before;
-        // A local error's status is for the client's response; no upstream sent it.
-        let from_upstream = detail.kind != ErrorKind::Local;
+        // A local error's status is for the client's response; a chain's error lists those of
+        // its attempts.
+        let from_upstream = !matches!(detail.kind, ErrorKind::Local | ErrorKind::Exhausted);
         if let Some(status) = detail.status.filter(|_| from_upstream) {
             write!(f, "{separator}HTTP {status}")?;
             separator = ": ";
         }
-        if let Some(code) = &detail.code {
+        let own_code = detail.kind != ErrorKind::Exhausted;
+        if let Some(code) = detail.code.as_ref().filter(|_| own_code) {
             let space = if separator.is_empty() { "" } else { " " };
             write!(f, "{space}[{code}]")?;
             separator = ": ";

@@ -41,6 +41,7 @@ mod message;
 mod model;
 mod model_extras;
 mod opaque;
+mod output_limit;
 mod part;
 mod prompt;
 mod raw_chunk;

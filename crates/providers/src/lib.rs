@@ -36,6 +36,7 @@ mod ollama;
 mod openai;
 mod openai_models;
 mod quirks;
+mod reasoning_budget;
 mod recipe;
 mod settings;
 

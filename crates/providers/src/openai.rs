@@ -45,8 +45,9 @@ use crate::Settings;
 use crate::discovery::{DiscoveryRequest, DiscoverySource, ModelTraits};
 use crate::estimate::{ImageTokenRule, TokenRule};
 use crate::image_types::local_images;
-use crate::openai_models::{image_limits, image_token_rule, text_counter};
+use crate::openai_models::{image_limits, image_token_rule, takes_effort, text_counter};
 use crate::quirks::{self, Quirk};
+use crate::reasoning_budget::budget_to_effort;
 use crate::recipe::Recipe;
 use crate::transport::{Credential, Timeouts};
 
@@ -195,7 +196,13 @@ impl Recipe for OpenAi {
         }
     }
 
-    fn prepare(&self, request: Request, _model: &str) -> Request {
+    fn prepare(&self, mut request: Request, model: &str) -> Request {
+        let own_dialect = request
+            .source()
+            .is_some_and(|source| *source.dialect() == self.protocol.dialect());
+        if self.own_models && !own_dialect && takes_effort(model) {
+            budget_to_effort(&mut request);
+        }
         (self.quirk)(request)
     }
 

@@ -60,6 +60,22 @@ fn image_sizing(model: &str) -> ImageSizing {
     }
 }
 
+/// Whether a model thinks, as far as its id tells; others reject an effort.
+pub(crate) fn takes_effort(model: &str) -> bool {
+    if ["o1", "o3", "o4"]
+        .iter()
+        .any(|name| model.starts_with(name))
+    {
+        return true;
+    }
+    let Some(version) = model.strip_prefix("gpt-") else {
+        return false;
+    };
+    let major = version.split(|c: char| !c.is_ascii_digit()).next();
+    let major = major.and_then(|major| major.parse::<u32>().ok());
+    major.is_some_and(|major| major >= 5) && !version.contains("-chat")
+}
+
 /// The image limits of a model.
 pub(crate) fn image_limits(model: &str) -> ImageLimits {
     let patches = (image_sizing(model) == ImageSizing::Native).then_some(PatchLimit {
@@ -108,6 +124,21 @@ pub(crate) fn text_counter(model: &str) -> fn(&str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_models_that_think_take_an_effort() {
+        for (model, takes) in [
+            ("gpt-6-sol", true),
+            ("gpt-5.5", true),
+            ("o4-mini", true),
+            ("gpt-5-chat-latest", false),
+            ("gpt-4.1", false),
+            ("gpt-4o", false),
+            ("llama-4-scout", false),
+        ] {
+            assert_eq!(takes_effort(model), takes, "{model}");
+        }
+    }
 
     #[test]
     fn only_the_newest_models_reject_many_patches() {

@@ -66,6 +66,12 @@ pub(crate) trait Recipe: Send + Sync {
         TokenRule::default()
     }
 
+    /// The output limit of a request without one, if the provider requires a limit and the
+    /// model's own is unknown.
+    fn required_output_limit(&self, _model: &str) -> Option<u64> {
+        None
+    }
+
     /// Default timeouts.
     fn timeouts(&self) -> Timeouts {
         Timeouts::default()

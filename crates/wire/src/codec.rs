@@ -22,7 +22,7 @@ use std::time::SystemTime;
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Dialect, Error, Event, ModelInfo, Request, Response, Result};
 
-use crate::{Loss, ReadError};
+use crate::{Loss, ReadError, Stopwatch};
 
 /// Reads and writes one dialect, for both clients and providers.
 pub trait Codec: Send + Sync {
@@ -61,6 +61,11 @@ pub trait Codec: Send + Sync {
     /// Writes a model list, with every model created at `created` (Unix
     /// seconds).
     fn write_models(&self, models: &[ModelInfo], created: u64) -> Bytes;
+
+    /// Writes a page of a model list; `more` if others follow it.
+    fn write_model_page(&self, models: &[ModelInfo], _more: bool, created: u64) -> Bytes {
+        self.write_models(models, created)
+    }
 
     /// Whether a message of this dialect can refer to an image by this URL.
     fn takes_image_url(&self, url: &str) -> bool;
@@ -189,6 +194,10 @@ pub struct Reply {
     pub stream_usage: bool,
     /// Number of the first generated call id.
     pub first_call: usize,
+    /// Messages: the estimated input tokens, until the provider reports them.
+    pub estimated_input: Option<u64>,
+    /// Ollama: how long the response has taken.
+    pub stopwatch: Stopwatch,
 }
 
 /// A response with a non-success status.

@@ -198,9 +198,17 @@ fn seconds(text: &str) -> Option<Duration> {
 
 handles_all!(20 of Class);
 
-/// The status to send to the client. An upstream that rejects the gateway's
-/// credentials is a bad gateway: the client's key and request are not at fault.
+/// The status to send to the client. Only Anthropic's clients know 529.
 pub(crate) fn status_for_client(error: &Error) -> u16 {
+    match status_with_overloads(error) {
+        529 => 503,
+        status => status,
+    }
+}
+
+/// The status to send to Anthropic's clients. An upstream that rejects the gateway's
+/// credentials is a bad gateway: the client's key and request are not at fault.
+pub(crate) fn status_with_overloads(error: &Error) -> u16 {
     let own = |range: std::ops::Range<u16>| error.status().filter(|s| range.contains(s));
     match error.class() {
         Class::RateLimited | Class::Quota => 429,

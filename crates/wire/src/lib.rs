@@ -19,7 +19,7 @@
 //!
 //! Every dialect has a folder with the same files. They share `arguments`,
 //! `base64`, `conversation`, `effort`, `failure`, `framing`, `function_tool`, `json`, `loss`,
-//! `opaque_images`, `open_calls`, `rfc3339`, `splice` and `tool_call_limits`, and use each other
+//! `opaque_images`, `open_calls`, `overlong`, `rfc3339`, `splice` and `tool_call_limits`, and use each other
 //! only where two dialects of one vendor overlap.
 
 mod arguments;
@@ -41,11 +41,13 @@ mod model_name;
 pub mod ollama;
 mod opaque_images;
 mod open_calls;
+mod overlong;
 mod protocol;
 mod read_opaque_image;
 mod responses;
 mod rfc3339;
 mod splice;
+mod stopwatch;
 mod tool_call_limits;
 
 pub use codec::{
@@ -59,3 +61,4 @@ pub use loss::{Loss, LossVerb};
 pub use model_name::{model_of, with_model};
 pub use protocol::Protocol;
 pub use read_opaque_image::read_opaque_image;
+pub use stopwatch::Stopwatch;

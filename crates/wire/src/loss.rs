@@ -158,7 +158,10 @@ impl Losses {
             return Some(native);
         }
         for (name, value) in native.fields() {
+            // Other dialects store nothing.
+            let granted = name == "store" && value.as_str() == "false";
             if !TRANSPORT.contains(&name)
+                && !granted
                 && !name.starts_with(ECHO)
                 && !json::is_empty(value.as_str())
                 && !self.has(LossVerb::Dropped, name)

@@ -18,6 +18,8 @@ pub struct ChainSettings {
     pub all_benched: AllBenched,
     /// Time limit of a request over all attempts; `None` means no limit.
     pub deadline: Option<Duration>,
+    /// Longest `Retry-After` that a request waits for; `None` means that it never waits.
+    pub max_retry_after: Option<Duration>,
 }
 
 impl Default for ChainSettings {
@@ -27,6 +29,7 @@ impl Default for ChainSettings {
             advance_on_permanent: false,
             all_benched: AllBenched::default(),
             deadline: Some(Duration::from_secs(600)),
+            max_retry_after: Some(Duration::from_secs(10)),
         }
     }
 }
@@ -48,6 +51,10 @@ pub(super) fn read_chain(mut section: Section<'_>) -> ChainSettings {
     }
     if let Some(deadline) = section.take("deadline").and_then(|f| f.duration_or_off()) {
         chain.deadline = deadline;
+    }
+    let wait = section.take("max_retry_after");
+    if let Some(wait) = wait.and_then(|f| f.duration_or_off()) {
+        chain.max_retry_after = wait;
     }
     section.finish();
     chain

@@ -22,6 +22,7 @@ impl Config {
             .with_retries(self.chain.retries)
             .with_advance_on_permanent(self.chain.advance_on_permanent)
             .with_all_benched(self.chain.all_benched)
+            .with_max_retry_after(self.chain.max_retry_after)
             .with_deadline(self.chain.deadline)
     }
 

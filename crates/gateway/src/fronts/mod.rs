@@ -5,13 +5,16 @@
 
 mod forwarded_headers;
 mod labels;
+mod page;
 mod path;
 
 use majordomo::llm::Dialect;
+use majordomo::{Class, Error};
 use majordomo_wire::{Codec, Protocol, ollama};
 
 pub(crate) use forwarded_headers::forwarded_headers;
 pub use labels::EndpointLabels;
+pub(crate) use page::ListPage;
 pub(crate) use path::{Endpoint, StreamMode, endpoint};
 
 /// The endpoint of one dialect.
@@ -68,6 +71,23 @@ impl Front {
             Self::Messages => Some(b"event: ping\ndata: {\"type\": \"ping\"}\n\n"),
             Self::Chat | Self::Responses | Self::Gemini => Some(b": keep-alive\n\n"),
             Self::OllamaChat | Self::OllamaGenerate => None,
+        }
+    }
+
+    /// Whether this error of a streamed request is sent inside the stream, even if it is
+    /// known before the first event. OpenAI accepts a request before it measures it, and
+    /// Codex compacts only on `response.failed`.
+    pub(crate) fn fails_in_stream(self, error: &Error) -> bool {
+        self == Self::Responses && error.class() == Class::ContextLength
+    }
+
+    /// The field with the conversation, where a request without one is an error. Ollama's
+    /// clients load a model so, and a Responses client may refer to a stored conversation.
+    pub(crate) fn required_messages(self) -> Option<&'static str> {
+        match self {
+            Self::Chat | Self::Messages => Some("messages"),
+            Self::Gemini => Some("contents"),
+            Self::Responses | Self::OllamaChat | Self::OllamaGenerate => None,
         }
     }
 

@@ -3,7 +3,7 @@
 use http::{HeaderMap, Method, Uri};
 use percent_encoding::percent_decode_str;
 
-use super::Front;
+use super::{Front, ListPage};
 
 /// The endpoint of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,14 +16,16 @@ pub(crate) enum Endpoint {
     },
     /// Token counting.
     Count { front: Front, model: Option<String> },
-    /// The model list.
-    Models(Front),
+    /// A page of the model list.
+    Models(Front, ListPage),
     /// One model.
     Model(Front, String),
     /// One model in Ollama's format.
     Show,
     /// Ollama's version.
     Version,
+    /// The models in memory, in Ollama's format.
+    Running,
     /// Embeddings, forwarded to a target of the same dialect.
     Embeddings(Front),
     /// `/`, a liveness text for humans.
@@ -35,7 +37,7 @@ pub(crate) enum Endpoint {
     /// The path exists with another method.
     WrongMethod(&'static str),
     /// Unknown path; the front whose error format applies.
-    NotFound(Front),
+    NotFound(Front, String),
 }
 
 /// Whether a response is streamed.
@@ -74,13 +76,24 @@ pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpo
         "" | "/" => (Endpoint::Root, "GET"),
         "/healthz" => (Endpoint::Healthz, "GET"),
         "/readyz" => (Endpoint::Readyz, "GET"),
-        "/v1/models" => (Endpoint::Models(models), "GET"),
-        "/v1beta/models" => (Endpoint::Models(Front::Gemini), "GET"),
-        "/api/tags" => (Endpoint::Models(Front::OllamaChat), "GET"),
+        "/v1/models" => (Endpoint::Models(models, ListPage::of(uri)), "GET"),
+        "/v1beta/models" => (Endpoint::Models(Front::Gemini, ListPage::of(uri)), "GET"),
+        "/api/tags" => (
+            Endpoint::Models(Front::OllamaChat, ListPage::default()),
+            "GET",
+        ),
         "/api/version" => (Endpoint::Version, "GET"),
+        "/api/ps" => (Endpoint::Running, "GET"),
         "/v1/chat/completions" => (generate(Front::Chat), "POST"),
         "/v1/responses" => (generate(Front::Responses), "POST"),
         "/v1/messages" => (generate(Front::Messages), "POST"),
+        "/v1/responses/input_tokens" => (
+            Endpoint::Count {
+                front: Front::Responses,
+                model: None,
+            },
+            "POST",
+        ),
         "/v1/messages/count_tokens" => (
             Endpoint::Count {
                 front: Front::Messages,
@@ -95,7 +108,10 @@ pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpo
         "/api/embed" => (Endpoint::Embeddings(Front::OllamaChat), "POST"),
         _ => match below_models(path, uri, post, models) {
             Some(found) => found,
-            None => return Endpoint::NotFound(base.unwrap_or(error_front(path, headers))),
+            None => {
+                let front = base.unwrap_or(error_front(path, headers));
+                return Endpoint::NotFound(front, uri.path().to_owned());
+            }
         },
     };
     match allowed {
@@ -245,13 +261,25 @@ mod tests {
     #[test]
     fn headers_distinguish_the_vendors_that_share_the_models_path() {
         let list = |headers: &[_]| find("GET", "/v1/models", headers);
-        assert_eq!(list(&[]), Endpoint::Models(Front::Chat));
+        assert_eq!(
+            list(&[]),
+            Endpoint::Models(Front::Chat, ListPage::default())
+        );
         let anthropic = [("anthropic-version", "2023-06-01")];
-        assert_eq!(list(&anthropic), Endpoint::Models(Front::Messages));
+        assert_eq!(
+            list(&anthropic),
+            Endpoint::Models(Front::Messages, ListPage::default())
+        );
         let google = [("x-goog-api-key", "k")];
-        assert_eq!(list(&google), Endpoint::Models(Front::Gemini));
+        assert_eq!(
+            list(&google),
+            Endpoint::Models(Front::Gemini, ListPage::default())
+        );
         let based = find("GET", "/anthropic/v1/models", &[]);
-        assert_eq!(based, Endpoint::Models(Front::Messages));
+        assert_eq!(
+            based,
+            Endpoint::Models(Front::Messages, ListPage::default())
+        );
     }
 
     #[test]
@@ -263,7 +291,7 @@ mod tests {
             "/openaix/",
         ] {
             let found = find("POST", path, &[]);
-            assert!(matches!(found, Endpoint::NotFound(_)), "{path}: {found:?}");
+            assert!(matches!(found, Endpoint::NotFound(..)), "{path}: {found:?}");
         }
         let found = find("GET", "/v1/messages", &[]);
         assert_eq!(found, Endpoint::WrongMethod("POST"));

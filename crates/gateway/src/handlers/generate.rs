@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderValue, Response};
 use majordomo::chain::{ForwardedStream, Forwarding};
-use majordomo::{BoxFuture, Chain, Error, ErrorKind, Part, Request, Result};
+use majordomo::{BoxFuture, Chain, Error, ErrorKind, Event, ModelExt, Part, Request, Result};
 use majordomo_vision::Scope;
-use majordomo_wire::{ForwardedCalls, Incoming, ReadError, Reply};
+use majordomo_wire::{ForwardedCalls, Incoming, ReadError, Reply, StreamWriter};
 use tokio::time::timeout;
 
 use crate::admitted::AdmittedRequest;
+use crate::client_error::for_client;
 use crate::fronts::{Front, StreamMode, forwarded_headers};
 use crate::heavy_lane::LaneHandle;
 use crate::relay::{Opener, Relay, ReplyOptions, reply};
@@ -64,6 +65,11 @@ async fn plan_request(
         request,
     } = incoming;
     state.server.max_counts.check(&request)?;
+    if let Some(field) = front.required_messages()
+        && request.prompt().messages.is_empty()
+    {
+        return Err(invalid(&format!("`{field}` is missing or empty")));
+    }
     let Some(model) = model.or(named).filter(|model| !model.is_empty()) else {
         return Err(invalid("the request names no model"));
     };
@@ -78,18 +84,24 @@ async fn plan_request(
     admitted.exchange.add_changes(plan.changes);
     let exchange = &mut admitted.exchange;
     exchange.routed(&plan.chain, plan.trace, Some(&plan.request), &state.pricing);
+    let stream = match stream {
+        StreamMode::FromBody => stream_requested,
+        StreamMode::Events | StreamMode::Array => true,
+        StreamMode::No => false,
+    };
     Ok(PlannedRequest {
         options: ReplyOptions {
             stream_usage,
             first_call: plan.request.prompt().next_call_number(),
+            estimated_input: (front == Front::Messages && stream)
+                .then_some(&plan.chain)
+                .filter(|chain| !chain.speaks(&front.dialect()))
+                .map(|chain| chain.estimate_tokens(&plan.request)),
+            began: admitted.exchange.began(),
         },
         request: plan.request,
         chain: plan.chain.gated_by(gate),
-        stream: match stream {
-            StreamMode::FromBody => stream_requested,
-            StreamMode::Events | StreamMode::Array => true,
-            StreamMode::No => false,
-        },
+        stream,
     })
 }
 
@@ -214,8 +226,31 @@ async fn respond_streaming(
             *http_response.body_mut() = Body::Stream(Box::new(relay.keep_alive(keep_alive)));
             http_response
         }
-        Err(error) => fail(front, admitted.exchange, error),
+        Err(error) => {
+            let for_stream = for_client(error.clone());
+            if !front.fails_in_stream(&for_stream) {
+                return fail(front, admitted.exchange, error);
+            }
+            let mut writer = opener(front, String::new(), options)(None);
+            admitted.exchange.start_stream();
+            admitted.exchange.interrupted(&for_stream);
+            let mut http_response = streaming_head(front, &admitted, array);
+            *http_response.body_mut() = failed_stream(&mut *writer, &for_stream);
+            http_response
+        }
     }
+}
+
+/// A stream that begins and fails.
+fn failed_stream(writer: &mut dyn StreamWriter, error: &Error) -> Body {
+    let mut out = BytesMut::new();
+    let begun = Event::Start {
+        id: None,
+        model: None,
+    };
+    writer.write(&begun, &mut out);
+    writer.fail(error, &mut out);
+    Body::from(out.freeze())
 }
 
 /// Opens the stream up to its commit point. The future is `'static` since it may

@@ -15,4 +15,4 @@ mod tests;
 pub(crate) use count_tokens::count_tokens;
 pub(crate) use embeddings::embed;
 pub(crate) use generate::generate;
-pub(crate) use models::{get_model, list_models, ollama_show, ollama_tags, ollama_version};
+pub(crate) use models::{get_model, list_models, ollama_running, ollama_show, ollama_version};

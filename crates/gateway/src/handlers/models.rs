@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::generate::{json, undecodable};
 use crate::admitted::AdmittedRequest;
 use crate::clock::unix_now;
-use crate::fronts::Front;
+use crate::fronts::{Front, ListPage};
 use crate::respond::fail;
 use crate::response_body::Body;
 use crate::state::GatewayState;
@@ -21,17 +21,17 @@ use crate::state::GatewayState;
 /// Clients infer features from the version; this one has all that the gateway serves.
 const OLLAMA_VERSION: &str = "0.34.4";
 
-/// Every route, alias and known target that the client may use.
+/// A page of every route, alias and known target that the client may use.
 pub(crate) async fn list_models(
     state: &Arc<GatewayState>,
     front: Front,
+    page: &ListPage,
     admitted: AdmittedRequest,
 ) -> Response<Body> {
     let models = state.models(&admitted).await;
-    completed(
-        admitted,
-        json(front.codec().write_models(&models, unix_now())),
-    )
+    let (models, more) = page.of_models(&models);
+    let list = front.codec().write_model_page(models, more, unix_now());
+    completed(admitted, json(list))
 }
 
 /// One model of the list, by id.
@@ -48,14 +48,6 @@ pub(crate) async fn get_model(
         }
         Err(error) => fail(front, admitted.exchange, error),
     }
-}
-
-/// Ollama's list: the same content at another path.
-pub(crate) async fn ollama_tags(
-    state: &Arc<GatewayState>,
-    admitted: AdmittedRequest,
-) -> Response<Body> {
-    list_models(state, Front::OllamaChat, admitted).await
 }
 
 /// One model in Ollama's `show` format.
@@ -77,6 +69,11 @@ pub(crate) async fn ollama_show(
 /// The version, which Ollama clients query first.
 pub(crate) fn ollama_version(admitted: AdmittedRequest) -> Response<Body> {
     completed(admitted, json(ollama::write_version(OLLAMA_VERSION)))
+}
+
+/// The models in memory: none, since the gateway loads no model.
+pub(crate) fn ollama_running(admitted: AdmittedRequest) -> Response<Body> {
+    completed(admitted, json(Bytes::from_static(br#"{"models":[]}"#)))
 }
 
 fn completed(mut admitted: AdmittedRequest, response: Response<Body>) -> Response<Body> {

@@ -1,6 +1,7 @@
 //! Response metadata: id, model name, creation time.
 
-use majordomo_wire::Reply;
+use majordomo_wire::{Reply, Stopwatch};
+use tokio::time::Instant;
 
 use crate::clock::unix_now;
 use crate::fronts::Front;
@@ -13,6 +14,16 @@ pub(crate) fn reply(front: Front, id: &str, model: &str, options: &ReplyOptions)
         created: unix_now(),
         stream_usage: options.stream_usage,
         first_call: options.first_call,
+        estimated_input: options.estimated_input,
+        stopwatch: stopwatch(front, options.began),
+    }
+}
+
+/// Measures a response, if its dialect reports how long it took.
+fn stopwatch(front: Front, began: Instant) -> Stopwatch {
+    match front {
+        Front::OllamaChat | Front::OllamaGenerate => Stopwatch::new(move || began.elapsed()),
+        Front::Chat | Front::Responses | Front::Messages | Front::Gemini => Stopwatch::default(),
     }
 }
 
@@ -21,4 +32,7 @@ pub(crate) fn reply(front: Front, id: &str, model: &str, options: &ReplyOptions)
 pub(crate) struct ReplyOptions {
     pub(crate) stream_usage: bool,
     pub(crate) first_call: usize,
+    /// Set where a stream begins with it.
+    pub(crate) estimated_input: Option<u64>,
+    pub(crate) began: Instant,
 }

@@ -21,6 +21,7 @@ use super::guarded_body::{INTERNAL_ERROR, shutting_down};
 use super::head::{RejectedHead, TOO_LONG};
 use super::readiness::ready;
 use crate::admitted::AdmittedRequest;
+use crate::clip::clip;
 use crate::clock::wall_clock;
 use crate::exchange::{Arrival, Exchange};
 use crate::fronts::{self, Endpoint, EndpointLabels, Front};
@@ -35,6 +36,8 @@ use crate::trust::{Boundary, BoundaryRefusal, Caller, add_cors_headers, authenti
 
 /// Longest path with query.
 const LONGEST_URI: usize = 8 * 1024;
+/// Longest path that is quoted in an error.
+const LONGEST_SHOWN_PATH: usize = 200;
 
 /// Serves one request. The permit must live until the response is sent.
 pub(super) async fn dispatch(
@@ -219,22 +222,23 @@ async fn handle(
         Endpoint::Count { front, model } => {
             handlers::count_tokens(state, front, model, admitted).await
         }
-        Endpoint::Models(Front::OllamaChat) => handlers::ollama_tags(state, admitted).await,
-        Endpoint::Models(front) => handlers::list_models(state, front, admitted).await,
+        Endpoint::Models(front, page) => handlers::list_models(state, front, &page, admitted).await,
         Endpoint::Model(front, id) => handlers::get_model(state, front, id, admitted).await,
         Endpoint::Show => handlers::ollama_show(state, admitted).await,
         Endpoint::Version => handlers::ollama_version(admitted),
         Endpoint::Embeddings(front) => handlers::embed(state, front, admitted).await,
-        Endpoint::NotFound(front) => not_found(front, admitted.exchange),
+        Endpoint::Running => handlers::ollama_running(admitted),
+        Endpoint::NotFound(front, path) => not_found(front, &path, admitted.exchange),
         // Served earlier: they belong to no dialect.
         Endpoint::Root | Endpoint::Healthz | Endpoint::Readyz | Endpoint::WrongMethod(_) => {
-            not_found(Front::Chat, admitted.exchange)
+            not_found(Front::Chat, "", admitted.exchange)
         }
     }
 }
 
-fn not_found(front: Front, exchange: Exchange) -> Response<Body> {
-    let error = Error::new(ErrorKind::Local, "no such path");
+fn not_found(front: Front, path: &str, exchange: Exchange) -> Response<Body> {
+    let text = format!("no such path: {}", clip(path, LONGEST_SHOWN_PATH));
+    let error = Error::new(ErrorKind::Local, text);
     fail(front, exchange, error.with_status(404))
 }
 
@@ -243,11 +247,11 @@ fn front_of(endpoint: &Endpoint) -> Option<Front> {
     match endpoint {
         Endpoint::Generate { front, .. }
         | Endpoint::Count { front, .. }
-        | Endpoint::Models(front)
+        | Endpoint::Models(front, _)
         | Endpoint::Model(front, _)
         | Endpoint::Embeddings(front)
-        | Endpoint::NotFound(front) => Some(*front),
-        Endpoint::Show | Endpoint::Version => Some(Front::OllamaChat),
+        | Endpoint::NotFound(front, _) => Some(*front),
+        Endpoint::Show | Endpoint::Version | Endpoint::Running => Some(Front::OllamaChat),
         Endpoint::Root | Endpoint::Healthz | Endpoint::Readyz | Endpoint::WrongMethod(_) => None,
     }
 }

@@ -11,6 +11,9 @@ pub(crate) struct Stateful;
 
 const NEEDS_MEMORY: [&str; 3] = ["previous_response_id", "conversation", "thread"];
 
+/// Anthropic's tool runners send the whole conversation when they find this code.
+const THREAD_UNSUPPORTED: &str = "thread_unsupported_request";
+
 impl Shape for Stateful {
     fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool {
         let Some(native) = &request.prompt().native else {
@@ -29,10 +32,11 @@ impl Shape for Stateful {
             "`{name}` refers to a conversation stored by the provider, but this target has \
              another dialect: send the whole conversation instead"
         );
-        Box::pin(std::future::ready(Err(Error::new(
-            ErrorKind::Unsupported,
-            text,
-        ))))
+        let error = Error::new(ErrorKind::Unsupported, text);
+        Box::pin(std::future::ready(Err(match name {
+            "thread" => error.with_code(THREAD_UNSUPPORTED),
+            _ => error,
+        })))
     }
 }
 

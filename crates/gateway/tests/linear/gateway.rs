@@ -203,6 +203,7 @@ impl Answers {
             created: 1_700_000_000,
             stream_usage: true,
             first_call: 0,
+            ..Reply::default()
         };
         let response = Response::new(vec![Part::text("yes")]);
         let whole = target.codec().write_response(&response, &reply).body;

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use majordomo_llm::{Attempt, AttemptLog, AttemptOutcome, Change, Class, Error, ErrorKind};
 
-use super::ChainTarget;
 use super::gate::GateRefusal;
+use super::outlook::{Outlook, Prospect};
 use super::target::NotAdmitted;
+use super::{AllBenched, ChainTarget};
 use crate::clock::Clock;
 use crate::observe::{Notice, Observers};
 
@@ -17,8 +18,8 @@ pub(super) struct AttemptRecorder<'a> {
     clock: Arc<dyn Clock>,
     started: Instant,
     attempt_log: AttemptLog,
-    /// The shortest wait among benches and `Retry-After` values seen so far.
-    retry_after: Option<Duration>,
+    outlook: Outlook,
+    all_benched: AllBenched,
     /// Attempts that ended because the target cannot take the request.
     incapable: usize,
     /// Attempts that the gate refused.
@@ -26,13 +27,18 @@ pub(super) struct AttemptRecorder<'a> {
 }
 
 impl<'a> AttemptRecorder<'a> {
-    pub(super) fn new(observers: &'a Observers, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(
+        observers: &'a Observers,
+        clock: Arc<dyn Clock>,
+        all_benched: AllBenched,
+    ) -> Self {
         Self {
             observers,
             started: clock.now(),
             clock,
             attempt_log: AttemptLog::default(),
-            retry_after: None,
+            outlook: Outlook::default(),
+            all_benched,
             incapable: 0,
             denied: 0,
         }
@@ -78,17 +84,16 @@ impl<'a> AttemptRecorder<'a> {
         let why = denied.cause.as_ref();
         let why = why.map(|cause| format!(" ({cause})")).unwrap_or_default();
         let reason = format!("{whose}{how_long}{why}");
-        let shortest = self.retry_after.unwrap_or(denied.wait).min(denied.wait);
-        self.retry_after = Some(shortest);
+        let prospect = Prospect::benched(refusal, self.all_benched);
+        self.outlook.note(target.name().as_str(), prospect);
         self.skipped(target, reason, None);
     }
 
     /// Records an attempt that the gate refused.
     pub(super) fn denied(&mut self, target: &ChainTarget, refusal: GateRefusal) {
         self.denied += 1;
-        if let Some(wait) = refusal.retry_after {
-            self.retry_after = Some(self.retry_after.unwrap_or(wait).min(wait));
-        }
+        let prospect = Prospect::refused(&refusal);
+        self.outlook.note(target.name().as_str(), prospect);
         self.skipped(target, refusal.reason, Some(Class::Denied));
     }
 
@@ -107,9 +112,8 @@ impl<'a> AttemptRecorder<'a> {
             reason: &reason,
         });
         self.incapable += usize::from(class.is_incapable());
-        if let Some(wait) = error.retry_after() {
-            self.retry_after = Some(self.retry_after.unwrap_or(wait).min(wait));
-        }
+        let prospect = Prospect::failed(class, error);
+        self.outlook.note(target.name().as_str(), prospect);
         let outcome = AttemptOutcome::Failed {
             class,
             status: error.status(),
@@ -122,6 +126,8 @@ impl<'a> AttemptRecorder<'a> {
     pub(super) fn unfit(&mut self, target: &ChainTarget, class: Class, error: &Error) {
         if class.is_incapable() {
             self.incapable += 1;
+            let name = target.name().as_str();
+            self.outlook.note(name, Prospect::unfit(error));
             return self.skipped(target, error.message().to_owned(), Some(class));
         }
         let now = self.now();
@@ -154,9 +160,22 @@ impl<'a> AttemptRecorder<'a> {
             false => (ErrorKind::Exhausted, "no target could serve the request"),
         };
         let text = format!("{what}: {}", reasons.join("; "));
-        Error::new(kind, text)
-            .with_retry_after(self.retry_after)
-            .with_attempt_log(self.attempt_log)
+        let mut error = Error::new(kind, text)
+            .with_retryable(self.outlook.is_retryable())
+            .with_retry_after(self.outlook.retry_after())
+            .with_attempt_log(self.attempt_log);
+        if let Some(status) = self.outlook.status() {
+            error = error.with_status(status);
+        }
+        match self.outlook.code() {
+            Some(code) => error.with_code(code),
+            None => error,
+        }
+    }
+
+    /// How long to wait before the chain is walked again, if every target demands a pause.
+    pub(super) fn pause(&self) -> Option<Duration> {
+        self.outlook.pause()
     }
 
     fn push(

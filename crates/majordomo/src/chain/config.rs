@@ -42,6 +42,9 @@ pub struct ChainConfig {
     /// Timeout of a request over all attempts, unless the request sets its own. It also
     /// ends committed streams.
     pub deadline: Option<Duration>,
+    /// Longest `Retry-After` that a request waits for, once, when every target demands a
+    /// pause; `None` fails at once.
+    pub max_retry_after: Option<Duration>,
     /// Timeout of one attempt: until the whole response, or until a stream commits.
     /// It counts against the target like any other timeout.
     pub attempt: Option<Duration>,
@@ -58,6 +61,7 @@ impl Default for ChainConfig {
             advance_on_permanent: false,
             all_benched: AllBenched::default(),
             deadline: None,
+            max_retry_after: None,
             attempt: None,
             classify: None,
             shapes: default_shapes(),
@@ -103,6 +107,13 @@ impl ChainConfig {
         self
     }
 
+    /// Sets the longest `Retry-After` that a request waits for.
+    #[must_use]
+    pub fn with_max_retry_after(mut self, max: impl Into<Option<Duration>>) -> Self {
+        self.max_retry_after = max.into();
+        self
+    }
+
     /// Sets the timeout of one attempt.
     #[must_use]
     pub fn with_attempt(mut self, attempt: impl Into<Option<Duration>>) -> Self {
@@ -142,6 +153,7 @@ impl fmt::Debug for ChainConfig {
             .field("advance_on_permanent", &self.advance_on_permanent)
             .field("all_benched", &self.all_benched)
             .field("deadline", &self.deadline)
+            .field("max_retry_after", &self.max_retry_after)
             .field("attempt", &self.attempt)
             .finish_non_exhaustive()
     }

@@ -24,16 +24,20 @@ pub(super) fn check_capabilities(
     Ok(())
 }
 
-/// Refuses what is too long for the target.
-pub(super) fn check_window(request: &Request, target: &ChainTarget) -> Result<()> {
-    if let Some(window) = target.model().capabilities().context_window {
-        let tokens = target.model().estimate_tokens(request);
-        if tokens > window {
+/// Refuses what is too long for the target. Returns what its window leaves for the
+/// response, if the window is known.
+pub(super) fn check_window(request: &Request, target: &ChainTarget) -> Result<Option<u64>> {
+    let Some(window) = target.model().capabilities().context_window else {
+        return Ok(None);
+    };
+    let tokens = target.model().estimate_tokens(request);
+    match window.checked_sub(tokens) {
+        Some(left) => Ok(Some(left)),
+        None => {
             let text = format!("about {tokens} tokens do not fit its window of {window}");
-            return Err(refusal(target, ErrorKind::ContextLength, &text));
+            Err(refusal(target, ErrorKind::ContextLength, &text))
         }
     }
-    Ok(())
 }
 
 fn refusal(target: &ChainTarget, kind: ErrorKind, message: &str) -> Error {

@@ -8,7 +8,8 @@
 //! - `commit` decides when a stream commits, which ends failover,
 //! - `gate` admits attempts and learns how they ended,
 //! - `target` reports outcomes to `health`, which benches targets,
-//! - `shaping` and `fit` adapt a request to one target.
+//! - `shaping`, `fit` and `fit_output` adapt a request to one target,
+//! - `outlook` says whether and when repeating an exhausted request may help.
 //!
 //! May use `clock`, `health`, `observe` and `spec`.
 
@@ -20,8 +21,10 @@ mod count_tokens;
 mod fit;
 #[cfg(feature = "images")]
 mod fit_images;
+mod fit_output;
 mod gate;
 mod operation;
+mod outlook;
 mod preview;
 mod relay;
 mod retry;
@@ -174,6 +177,12 @@ impl Chain {
         self.targets
             .iter()
             .map(|target| (target.name(), target.model().capabilities()))
+    }
+
+    /// Whether every target speaks this dialect, so that its responses are never translated.
+    pub fn speaks(&self, dialect: &Dialect) -> bool {
+        let mut targets = self.targets.iter();
+        targets.all(|target| target.model().dialect().as_ref() == Some(dialect))
     }
 
     /// Opens a stream up to its commit point, normally the first semantic event. Failover

@@ -2,6 +2,7 @@
 
 use majordomo_llm::{Change, ModelExt, Request, Result};
 
+use super::fit_output::limit_output;
 use super::{ChainConfig, ChainTarget, Shaped, TargetView, fit};
 
 /// Whether shapes may call models.
@@ -18,8 +19,9 @@ pub(super) async fn shape_for(
     shaped: Shaped,
     mode: ShapeMode,
 ) -> Result<Shaped> {
-    let shaped = shape_capable(target, config, shaped, mode).await?;
-    fit::check_window(&shaped.request, target)?;
+    let mut shaped = shape_capable(target, config, shaped, mode).await?;
+    let left = fit::check_window(&shaped.request, target)?;
+    limit_output(&mut shaped, &target.model().capabilities(), left);
     Ok(shaped)
 }
 

@@ -9,7 +9,7 @@ use majordomo_llm::{
     AttemptLog, Change, Class, Error, ErrorKind, NextTarget, Request, Response, Result, Timer,
     Usage,
 };
-use tokio::time::{timeout, timeout_at};
+use tokio::time::{sleep_until, timeout, timeout_at};
 
 use super::attempt_log::AttemptRecorder;
 use super::gate::{AdmittedAttempt, AttemptGate, GateRefusal, PendingAttempt, enter};
@@ -81,7 +81,11 @@ impl<'a, O: Operation> Walk<'a, O> {
             config: &chain.config,
             gate: chain.gate.as_deref(),
             deadline: timeout.and_then(|timeout| now.checked_add(timeout)),
-            recorder: AttemptRecorder::new(&chain.observers, chain.targets[0].clock()),
+            recorder: AttemptRecorder::new(
+                &chain.observers,
+                chain.targets[0].clock(),
+                chain.config.all_benched,
+            ),
             request,
             operation,
             reductions: Vec::new(),
@@ -92,6 +96,11 @@ impl<'a, O: Operation> Walk<'a, O> {
 
     pub(super) async fn serve(mut self) -> Result<Served<'a, O::Output>> {
         if let WalkStep::End(result) = self.pass().await {
+            return result;
+        }
+        if self.wait_out().await
+            && let WalkStep::End(result) = self.pass().await
+        {
             return result;
         }
         let reduced = self.recorder.all_incapable() && self.reduce();
@@ -128,6 +137,24 @@ impl<'a, O: Operation> Walk<'a, O> {
             return self.last_resort(targets).await;
         }
         WalkStep::Next
+    }
+
+    /// Waits until a target may be called again, once, if every target demands a pause and
+    /// the shortest one is short: the caller would have to do the same.
+    async fn wait_out(&mut self) -> bool {
+        let (Some(pause), Some(max)) = (self.recorder.pause(), self.config.max_retry_after) else {
+            return false;
+        };
+        if pause > max {
+            return false;
+        }
+        let resumes = tokio::time::Instant::now() + pause;
+        if self.deadline.is_some_and(|deadline| deadline <= resumes) {
+            return false;
+        }
+        sleep_until(resumes).await;
+        self.failed_in_service = false;
+        true
     }
 
     /// Reduces the request to one that a target may take, if a shape can.

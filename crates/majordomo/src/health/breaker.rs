@@ -94,6 +94,8 @@ pub(crate) struct Denied {
     pub(crate) wait: Duration,
     pub(crate) probing: bool,
     pub(crate) cause: Option<BenchCause>,
+    /// Whether the bench holds even when no other target can serve.
+    pub(crate) closed: bool,
     /// Benches since the last success.
     rounds: u32,
 }
@@ -161,6 +163,7 @@ impl CircuitBreaker {
             wait: bench.map_or(Duration::ZERO, |b| b.until.saturating_duration_since(now)),
             probing: self.probe.is_some(),
             cause: bench.map(|b| b.cause.clone()),
+            closed: bench.is_some_and(|b| b.is_closed(now)),
             rounds: self.rounds,
         })
     }

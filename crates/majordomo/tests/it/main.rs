@@ -18,6 +18,7 @@ mod gate;
 mod health;
 mod images;
 mod observers;
+mod overloads;
 mod provider_changes;
 mod providers_over_http;
 mod real_llama_cpp;

@@ -283,7 +283,7 @@ async fn the_anthropic_api_version_is_selectable() -> Result<()> {
         let dsn = format!("anthropic+http://canary@{}{options}", live.address());
         let registry = registry(&[("LLM_LIVE", dsn)], transport());
         let chain = registry.model("live/m-1")?;
-        let sampled = Request::user("hi").temperature(0.5);
+        let sampled = Request::user("hi").temperature(0.5).max_tokens(5);
         let reply = chain.generate(sampled).await?;
         let requests = live.requests();
         let call = requests.iter().find(|it| it.head.starts_with("POST"));

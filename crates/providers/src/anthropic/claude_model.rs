@@ -86,6 +86,16 @@ impl ClaudeModel {
         }
     }
 
+    /// An output that all models of this family and version can produce.
+    pub(super) fn least_max_output(self) -> u64 {
+        match (self.family, self.version) {
+            (_, version) if version < (3, 5) => 4_096,
+            (_, version) if version < (3, 7) => 8_192,
+            (ClaudeFamily::Opus, version) if version < (4, 5) => 32_000,
+            _ => 64_000,
+        }
+    }
+
     /// Whether structured output is supported.
     pub(super) fn supports_schemas(self) -> bool {
         self.version >= (4, 1)

@@ -61,6 +61,9 @@ const MAX_IMAGES: usize = 100;
 const MAX_IMAGES_LARGE_WINDOW: usize = 600;
 const STANDARD_WINDOW: u64 = 200_000;
 
+/// The output limit of a model that is not known, unless the request has its own.
+const UNKNOWN_MAX_OUTPUT: u64 = 4_096;
+
 /// The pagination fields of the model list.
 #[derive(Deserialize)]
 struct AnthropicPage {
@@ -176,6 +179,11 @@ impl Recipe for Anthropic {
             },
             ..TokenRule::default()
         }
+    }
+
+    fn required_output_limit(&self, model: &str) -> Option<u64> {
+        let known = ClaudeModel::parse(model);
+        Some(known.map_or(UNKNOWN_MAX_OUTPUT, ClaudeModel::least_max_output))
     }
 
     /// Newer models reject forced tools and sampling parameters, older ones an

@@ -4,6 +4,7 @@ use majordomo_llm::{Change, Effort, Part, Request, ToolChoice};
 use majordomo_wire::Protocol;
 
 use super::claude_model::{ClaudeModel, ThinkingSupport};
+use crate::reasoning_budget::effort_of;
 
 /// Smallest budget that the API accepts.
 const MIN_BUDGET: u64 = 1_024;
@@ -96,11 +97,7 @@ fn budget_to_effort(request: &mut Request) {
     };
     drop_budget(request, "the model takes an effort instead");
     if request.prompt().effort.is_none() {
-        request.edit().effort = Some(match budget {
-            ..4_096 => Effort::Low,
-            4_096..16_384 => Effort::Medium,
-            _ => Effort::High,
-        });
+        request.edit().effort = Some(effort_of(budget));
     }
 }
 

@@ -13,6 +13,7 @@ mod model_list;
 mod offload;
 mod preflight;
 mod raw_chunks;
+mod required_limit;
 mod streamed_body;
 
 use std::fmt;

@@ -13,6 +13,7 @@ use majordomo_wire::Codec;
 use super::discovered_traits::DiscoveredTraits;
 use super::event_decoder::EventDecoder;
 use super::raw_chunks::RawChunks;
+use super::required_limit::set_required_limit;
 use super::streamed_body::StreamedBody;
 use super::{HttpProvider, model_list, offload, preflight};
 use crate::estimate;
@@ -45,6 +46,13 @@ impl HttpModel {
         let traits = self.traits.current();
         preflight::check_request(&request, &traits.capabilities, stream)?;
         preflight::check_image_urls(&request, self.codec())?;
+        let mut request = request;
+        if let Some(fallback) = recipe.required_output_limit(&self.id)
+            && !self.forwards(&request)
+        {
+            let estimate = |request: &Request| self.estimate_tokens(request);
+            set_required_limit(&mut request, &traits.capabilities, fallback, estimate);
+        }
         let request = recipe.prepare(request, &self.id);
         let to = majordomo_wire::Outgoing::new(&self.id).stream(stream);
         let to = recipe.encoding(to, &request, &traits);
@@ -58,6 +66,12 @@ impl HttpModel {
         let post = TransportRequest::post(uri, written.body);
         let post = post.header("content-type", "application/json")?;
         self.provider.apply_settings(post, Some(&request))
+    }
+
+    /// Whether the request is in the provider's own dialect, which then judges it itself.
+    fn forwards(&self, request: &Request) -> bool {
+        let source = request.source();
+        source.is_some_and(|source| *source.dialect() == self.codec().dialect())
     }
 
     /// Sends a request, but aborts one with images if discovery finds that the

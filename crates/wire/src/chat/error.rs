@@ -6,11 +6,12 @@ use majordomo_llm::{Class, Error};
 use crate::ErrorReply;
 use crate::failure::{retry_headers, status_for_client};
 use crate::json::{Object, object};
+use crate::overlong::{self, OverlongWords};
 
 /// Writes the status, the retry headers and the body.
 pub(super) fn write_error(error: &Error) -> ErrorReply {
     let mut body = BytesMut::new();
-    object(&mut body, |o| write_into(error, o));
+    object(&mut body, |o| write_into(error, &overlong::CHAT, o));
     ErrorReply {
         status: status_for_client(error),
         headers: retry_headers(error),
@@ -19,9 +20,9 @@ pub(super) fn write_error(error: &Error) -> ErrorReply {
 }
 
 /// Writes the `error` field of a body or of a stream chunk.
-pub(crate) fn write_into(error: &Error, object: &mut Object<'_>) {
+pub(crate) fn write_into(error: &Error, words: &OverlongWords, object: &mut Object<'_>) {
     object.object("error", |o| {
-        o.string("message", &error.report());
+        o.string("message", &overlong::message(error, words));
         o.string("type", error_type(error));
         o.raw("param", "null");
         match code(error) {

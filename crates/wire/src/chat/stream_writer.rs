@@ -7,6 +7,7 @@ use super::{CHAT, REASONING_KEY, error, finish, usage};
 use crate::handles_all::handles_all;
 use crate::json::{Object, object};
 use crate::loss::Losses;
+use crate::overlong;
 use crate::{Loss, Reply, StreamWriter};
 
 /// Encodes events as `chat.completion.chunk`s.
@@ -237,7 +238,7 @@ impl StreamWriter for ChatStreamWriter {
 
     fn fail(&mut self, error: &Error, out: &mut BytesMut) {
         out.extend_from_slice(b"data: ");
-        object(out, |o| error::write_into(error, o));
+        object(out, |o| error::write_into(error, &overlong::CHAT, o));
         out.extend_from_slice(b"\n\n");
     }
 

@@ -6,6 +6,7 @@ use majordomo_llm::{Class, Error};
 use crate::ErrorReply;
 use crate::failure::{retry_headers, status_for_client};
 use crate::json::{Object, object};
+use crate::overlong;
 
 /// Writes the status, the retry headers and the body.
 pub(super) fn write_error(error: &Error) -> ErrorReply {
@@ -23,7 +24,7 @@ pub(super) fn write_into(error: &Error, object: &mut Object<'_>) {
     let status = status_for_client(error);
     object.object("error", |o| {
         o.number("code", status);
-        o.string("message", &error.report());
+        o.string("message", &overlong::message(error, &overlong::GEMINI));
         o.string("status", status_name(status));
         let reason = reason(error).filter(|reason| *reason != status_name(status));
         if reason.is_none() && error.retry_after().is_none() {

@@ -99,7 +99,11 @@ impl Codec for Gemini {
     }
 
     fn write_models(&self, models: &[ModelInfo], _created: u64) -> Bytes {
-        models::write_models(models)
+        models::write_models(models, false)
+    }
+
+    fn write_model_page(&self, models: &[ModelInfo], more: bool, _created: u64) -> Bytes {
+        models::write_models(models, more)
     }
 
     fn count_tokens(&self) -> Option<&dyn CountTokens> {

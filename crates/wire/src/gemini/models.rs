@@ -56,8 +56,8 @@ pub(super) fn model_id(name: &str) -> &str {
     }
 }
 
-/// Writes a list as the Gemini API does.
-pub(super) fn write_models(models: &[ModelInfo]) -> Bytes {
+/// Writes a page of a list as the Gemini API does; the token of the next page is the last id.
+pub(super) fn write_models(models: &[ModelInfo], more: bool) -> Bytes {
     let mut body = BytesMut::new();
     object(&mut body, |o| {
         o.array("models", |a| {
@@ -80,6 +80,9 @@ pub(super) fn write_models(models: &[ModelInfo]) -> Bytes {
                 });
             }
         });
+        if let Some(last) = models.last().filter(|_| more) {
+            o.string("nextPageToken", &last.id);
+        }
     });
     body.freeze()
 }

@@ -4,8 +4,9 @@ use bytes::BytesMut;
 use majordomo_llm::{Class, Error};
 
 use crate::ErrorReply;
-use crate::failure::{retry_headers, status_for_client};
+use crate::failure::{retry_headers, status_with_overloads};
 use crate::json::object;
+use crate::overlong;
 
 /// Writes status, headers and body.
 pub(super) fn write_error(error: &Error) -> ErrorReply {
@@ -16,7 +17,7 @@ pub(super) fn write_error(error: &Error) -> ErrorReply {
         headers.push(("request-id", id.to_owned()));
     }
     ErrorReply {
-        status: status_for_client(error),
+        status: status_with_overloads(error),
         headers,
         body: body.freeze(),
     }
@@ -30,7 +31,7 @@ pub(super) fn write_error_body(error: &Error, out: &mut BytesMut) {
         o.string("type", "error");
         o.object("error", |o| {
             o.string("type", kind);
-            o.string("message", &error_message(error));
+            o.string("message", &overlong::message(error, &overlong::MESSAGES));
             if let Some(code) = error.code().filter(|code| *code != kind) {
                 o.object("details", |o| o.string("error_code", code));
             }
@@ -42,7 +43,7 @@ pub(super) fn write_error_body(error: &Error, out: &mut BytesMut) {
 }
 
 fn error_type(error: &Error) -> &'static str {
-    match status_for_client(error) {
+    match status_with_overloads(error) {
         401 => "authentication_error",
         402 => "billing_error",
         403 => "permission_error",
@@ -56,15 +57,5 @@ fn error_type(error: &Error) -> &'static str {
         504 => "timeout_error",
         _ if error.code() == Some("overloaded_error") => "overloaded_error",
         _ => "api_error",
-    }
-}
-
-/// Agents compact their conversation when they find this phrase.
-fn error_message(error: &Error) -> String {
-    const TOO_LONG: &str = "prompt is too long";
-    let text = error.report();
-    match error.class() {
-        Class::ContextLength if !text.contains(TOO_LONG) => format!("{TOO_LONG}: {text}"),
-        _ => text,
     }
 }

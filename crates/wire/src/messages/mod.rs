@@ -100,7 +100,11 @@ impl Codec for Messages {
     }
 
     fn write_models(&self, models: &[ModelInfo], created: u64) -> Bytes {
-        models::write_models(models, created)
+        models::write_models(models, false, created)
+    }
+
+    fn write_model_page(&self, models: &[ModelInfo], more: bool, created: u64) -> Bytes {
+        models::write_models(models, more, created)
     }
 
     fn count_tokens(&self) -> Option<&dyn CountTokens> {

@@ -88,9 +88,9 @@ impl MessagesModelEntry {
     }
 }
 
-/// Writes Anthropic's list as a single page, without `capabilities`: clients
+/// Writes a page of Anthropic's list, without `capabilities`: clients
 /// assume they are complete, and most are unknown.
-pub(super) fn write_models(models: &[ModelInfo], created: u64) -> Bytes {
+pub(super) fn write_models(models: &[ModelInfo], more: bool, created: u64) -> Bytes {
     let created = rfc3339::from_unix(created);
     let mut body = BytesMut::new();
     object(&mut body, |o| {
@@ -120,7 +120,7 @@ pub(super) fn write_models(models: &[ModelInfo], created: u64) -> Bytes {
                 None => o.raw(key, "null"),
             }
         }
-        o.bool("has_more", false);
+        o.bool("has_more", more);
     });
     body.freeze()
 }

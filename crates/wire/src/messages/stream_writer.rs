@@ -22,6 +22,8 @@ pub(super) struct MessagesStreamWriter {
     started: bool,
     begun: bool,
     usage: Usage,
+    /// Clients that show progress read the input from the start event.
+    estimated_input: u64,
     blocks: MessagesBlockQueue,
     /// A refusal is written at the end, in `stop_details`.
     refusal: Option<Text>,
@@ -39,6 +41,7 @@ impl MessagesStreamWriter {
             started: false,
             begun: false,
             usage: Usage::default(),
+            estimated_input: reply.estimated_input.unwrap_or_default(),
             blocks: MessagesBlockQueue::default(),
             refusal: None,
             losses: Losses::default(),
@@ -51,6 +54,10 @@ impl MessagesStreamWriter {
         if std::mem::replace(&mut self.begun, true) {
             return;
         }
+        let mut usage = self.usage;
+        if usage == Usage::default() {
+            usage.input = self.estimated_input;
+        }
         write_event("message_start", out, |o| {
             o.object("message", |o| {
                 o.string("id", &self.id);
@@ -60,7 +67,7 @@ impl MessagesStreamWriter {
                 o.raw("content", "[]");
                 o.raw("stop_reason", "null");
                 o.raw("stop_sequence", "null");
-                o.object("usage", |o| usage::write_usage(&self.usage, o));
+                o.object("usage", |o| usage::write_usage(&usage, o));
             });
         });
     }

@@ -6,6 +6,7 @@ use majordomo_llm::Error;
 use crate::ErrorReply;
 use crate::failure::{retry_headers, status_for_client};
 use crate::json::{Object, object};
+use crate::overlong;
 
 /// Writes the status, the retry headers and the body.
 pub(super) fn write_error(error: &Error) -> ErrorReply {
@@ -20,5 +21,5 @@ pub(super) fn write_error(error: &Error) -> ErrorReply {
 
 /// Writes the `error` field of a body or of a stream line.
 pub(super) fn write_into(error: &Error, object: &mut Object<'_>) {
-    object.string("error", &error.report());
+    object.string("error", &overlong::message(error, &overlong::OLLAMA));
 }

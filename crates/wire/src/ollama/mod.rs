@@ -13,6 +13,7 @@
 //!
 //! Uses the crate's shared modules and no other protocol.
 
+mod digest;
 mod error;
 mod finish;
 mod generate;

@@ -3,6 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Capabilities, ModelInfo, Result};
 
+use super::digest;
 use crate::json::{self, Array, Cursor, JsonKind, Object, ReadError, ReadResult, object};
 use crate::rfc3339;
 
@@ -85,7 +86,8 @@ impl OllamaModelEntry {
     }
 }
 
-/// Writes a model list; `size` and `digest` are empty, since there are no files.
+/// Writes a model list; `size` is zero and `digest` that of the name, since there are no
+/// files.
 pub(super) fn write_models(models: &[ModelInfo], created: u64) -> Bytes {
     let modified = rfc3339::from_unix(created);
     let mut body = BytesMut::new();
@@ -97,7 +99,7 @@ pub(super) fn write_models(models: &[ModelInfo], created: u64) -> Bytes {
                     o.string("model", &model.id);
                     o.string("modified_at", &modified);
                     o.number("size", 0);
-                    o.string("digest", "");
+                    o.string("digest", &digest::of_name(&model.id));
                     o.object("details", |o| write_details(model, o));
                     o.array("capabilities", |a| write_capabilities(model, a));
                 });

@@ -90,7 +90,7 @@ pub(super) fn write_response(
                 flatten(&message, o);
             }
         }
-        write_final_fields(response, native, o, &mut losses);
+        write_final_fields(response, native, reply, o, &mut losses);
     });
     Written {
         body: body.freeze(),
@@ -112,9 +112,15 @@ fn flatten(message: &[u8], object: &mut Object<'_>) {
 fn write_final_fields(
     response: &Response,
     native: Option<&Native>,
+    reply: &Reply,
     object: &mut Object<'_>,
     losses: &mut Losses,
 ) {
+    // The whole response is one step.
+    let measured = usage::OllamaDurations {
+        total: reply.stopwatch.elapsed().unwrap_or_default(),
+        ..usage::OllamaDurations::default()
+    };
     let reason = finish::write_finish_reason(&response.finish);
     let called = response.tool_calls().next().is_some();
     losses.finish(
@@ -123,7 +129,7 @@ fn write_final_fields(
     );
     object.bool("done", true);
     object.string("done_reason", reason);
-    usage::write_usage(&response.usage, native, object, losses);
+    usage::write_usage(&response.usage, native, measured, object, losses);
     for (name, value) in native.into_iter().flat_map(Native::fields) {
         if !name.contains('.') && !usage::is_duration(name) {
             object.raw(name, value.as_str());

@@ -96,9 +96,10 @@ pub fn read_show_request(body: &[u8]) -> Result<String, ReadError> {
             Ok(())
         })
     })?;
-    model
-        .or(name)
-        .filter(|name| !name.is_empty())
+    // Ollama's own client sends both, one of them empty.
+    let named = |name: Option<String>| name.filter(|name| !name.is_empty());
+    named(model)
+        .or(named(name))
         .ok_or_else(|| ReadError::new("model", "name the model to show"))
 }
 

@@ -1,14 +1,17 @@
 //! Writes [`Event`]s as an NDJSON stream.
 
+use std::time::Duration;
+
 use bytes::BytesMut;
 use majordomo_llm::{Error, Event, FinishReason, Native, Part, ToolCall, Usage};
 
 use super::generate::OllamaEndpoint;
+use super::usage::OllamaDurations;
 use super::{OLLAMA, THINKING_KEY, error, finish, image, tool_calls, usage};
 use crate::handles_all::handles_all;
 use crate::json::{Object, object};
 use crate::loss::{LossVerb, Losses};
-use crate::{Loss, Reply, StreamWriter, rfc3339};
+use crate::{Loss, Reply, Stopwatch, StreamWriter, rfc3339};
 
 /// Encodes events as NDJSON lines.
 pub(super) struct OllamaStreamWriter {
@@ -20,6 +23,9 @@ pub(super) struct OllamaStreamWriter {
     calls: Vec<OllamaBufferedCall>,
     /// The number of calls written.
     calls_written: usize,
+    stopwatch: Stopwatch,
+    /// When the first content arrived.
+    first: Option<Duration>,
     losses: Losses,
 }
 
@@ -45,6 +51,8 @@ impl OllamaStreamWriter {
             first_call: reply.first_call,
             calls: Vec::new(),
             calls_written: 0,
+            stopwatch: reply.stopwatch.clone(),
+            first: None,
             losses: Losses::default(),
         }
     }
@@ -169,6 +177,9 @@ impl OllamaStreamWriter {
         for index in open {
             self.end_call(index, out);
         }
+        let total = self.stopwatch.elapsed().unwrap_or_default();
+        let first = self.first.unwrap_or(total);
+        let measured = OllamaDurations { first, total };
         let written = finish::write_finish_reason(reason);
         let mut losses = std::mem::take(&mut self.losses);
         losses.finish(
@@ -179,7 +190,7 @@ impl OllamaStreamWriter {
             self.write_message(o, "", |_| {});
             o.bool("done", true);
             o.string("done_reason", written);
-            usage::write_usage(&self.usage, None, o, &mut losses);
+            usage::write_usage(&self.usage, None, measured, o, &mut losses);
         });
         self.losses = losses;
     }
@@ -189,6 +200,9 @@ handles_all!(11 of Event);
 
 impl StreamWriter for OllamaStreamWriter {
     fn write(&mut self, event: &Event, out: &mut BytesMut) {
+        if self.first.is_none() && event.is_semantic() {
+            self.first = self.stopwatch.elapsed();
+        }
         match event {
             Event::Start { .. } => {}
             Event::Text(text) => self.write_delta(out, text, |_| {}),

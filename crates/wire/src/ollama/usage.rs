@@ -1,5 +1,7 @@
 //! Reads and writes token counts and durations.
 
+use std::time::Duration;
+
 use majordomo_llm::{Native, Usage};
 
 use crate::json::{Cursor, Object, ReadResult};
@@ -36,11 +38,32 @@ pub(super) fn is_duration(key: &str) -> bool {
     DURATIONS.contains(&key)
 }
 
-/// Writes the counts and durations of a complete response; unknown durations are
-/// zero.
+/// Measured durations, in place of those that an Ollama server reports.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OllamaDurations {
+    /// Until the first content.
+    pub(super) first: Duration,
+    pub(super) total: Duration,
+}
+
+impl OllamaDurations {
+    fn nanoseconds(self, name: &str) -> u128 {
+        let duration = match name {
+            "total_duration" => self.total,
+            "prompt_eval_duration" => self.first,
+            "eval_duration" => self.total.saturating_sub(self.first),
+            // No model is loaded here.
+            _ => Duration::ZERO,
+        };
+        duration.as_nanos()
+    }
+}
+
+/// Writes the counts and durations of a complete response.
 pub(super) fn write_usage(
     usage: &Usage,
     native: Option<&Native>,
+    measured: OllamaDurations,
     object: &mut Object<'_>,
     losses: &mut Losses,
 ) {
@@ -54,7 +77,10 @@ pub(super) fn write_usage(
     }
     let write_duration = |name: &str, object: &mut Object<'_>| {
         let duration = native.and_then(|native| native.get(name));
-        object.raw(name, duration.map_or("0", |value| value.as_str()));
+        match duration {
+            Some(value) => object.raw(name, value.as_str()),
+            None => object.raw(name, &measured.nanoseconds(name).to_string()),
+        }
     };
     let [total, load, prompt_eval, eval] = DURATIONS;
     write_duration(total, object);

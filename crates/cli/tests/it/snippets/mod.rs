@@ -21,7 +21,7 @@ use page::{Language, Page, Snippet};
 use runner::Runner;
 
 /// What exceptions need, page by page. A snippet that can run has no row.
-const EXCEPTIONS: [(&str, &str, usize); 13] = [
+const EXCEPTIONS: [(&str, &str, usize); 16] = [
     ("README.md", "a network", 1),
     ("README.md", "a clone of the repository", 1),
     ("docs/guide/README.md", "a clone of the repository", 1),
@@ -31,7 +31,10 @@ const EXCEPTIONS: [(&str, &str, usize); 13] = [
     ("docs/guide/command-line.md", "Ollama", 1),
     ("docs/guide/gemini-cli.md", "Gemini CLI", 2),
     ("docs/guide/open-webui.md", "Open WebUI", 2),
+    ("docs/guide/llm.md", "llm", 2),
     ("docs/guide/opencode.md", "opencode", 1),
+    ("docs/guide/pi.md", "pi", 1),
+    ("docs/guide/qwen-code.md", "Qwen Code", 1),
     ("docs/guide/operations.md", "a clone of the repository", 1),
     ("docs/guide/page.md", "a running stream", 1),
     ("docs/guide/vision-proxy.md", "Claude Code", 1),

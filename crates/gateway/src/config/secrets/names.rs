@@ -41,7 +41,7 @@ pub(in crate::config) const SECRET_NAMES: [&str; 13] = [
 const HARMLESS: [&str; 2] = ["legacy_max_tokens", "max_tokens"];
 
 /// Keys whose values may be displayed, and sections that contain only such keys.
-pub(in crate::config) const SETTINGS: [&str; 107] = [
+pub(in crate::config) const SETTINGS: [&str; 108] = [
     "above",
     "active",
     "advance_on_permanent",
@@ -96,6 +96,7 @@ pub(in crate::config) const SETTINGS: [&str; 107] = [
     "max_px",
     "max_redirects",
     "max_requests",
+    "max_retry_after",
     "max_tokens",
     "model",
     "models",

@@ -160,7 +160,7 @@ async fn each_target_reports_how_it_would_receive_the_request() {
             {"target": "up/described", "dialect": "openai-chat", "changes": ["image:1 described"]},
             {"target": "up/small", "dialect": "openai-chat", "changes": ["image:1 resized"]},
             {"target": "up/any", "dialect": "openai-chat", "changes": []},
-            {"target": "cloud/any", "dialect": "anthropic-messages", "changes": ["seed dropped"]},
+            {"target": "cloud/any", "dialect": "anthropic-messages", "changes": ["max_tokens set", "seed dropped"]},
             {
                 "target": "openai/any", "dialect": "openai-chat", "changes": [],
                 "passed_over": "no key is configured: set OPENAI_API_KEY",

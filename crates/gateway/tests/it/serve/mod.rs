@@ -14,6 +14,7 @@ mod max_counts;
 mod model_lists;
 mod passthrough;
 mod records;
+mod recovery;
 mod reload;
 mod responses;
 mod routes;

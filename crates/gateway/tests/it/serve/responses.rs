@@ -7,7 +7,7 @@ use majordomo_wire::{FailedResponse, Protocol};
 use crate::serve::test_gateway::{TestGateway, TestResponse};
 use crate::serve::wires;
 
-async fn send_request(
+pub(crate) async fn send_request(
     gateway: &TestGateway,
     client: Protocol,
     model: &str,
@@ -30,7 +30,7 @@ pub(crate) fn error_of(client: Protocol, reply: &TestResponse) -> Error {
     })
 }
 
-fn refusing(status: u16, headers: &str, body: &str) -> Script {
+pub(crate) fn refusing(status: u16, headers: &str, body: &str) -> Script {
     let length = body.len();
     let reply = format!(
         "HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\n{headers}content-length: {length}\r\n\r\n{body}"
@@ -56,7 +56,10 @@ async fn headers_report_the_request_id_target_attempts_and_changes() {
     assert!(id.len() >= 16, "{id}");
     assert_eq!(reply.header("x-majordomo-target"), Some("up/m1"));
     assert_eq!(reply.header("x-majordomo-attempts"), Some("3"));
-    assert_eq!(reply.header("x-majordomo-changes"), Some("seed dropped"));
+    assert_eq!(
+        reply.header("x-majordomo-changes"),
+        Some("max_tokens set, seed dropped")
+    );
     let again = gateway.post("/v1/chat/completions", body).await;
     assert_ne!(again.header("x-majordomo-request-id"), Some(id));
 }
@@ -84,7 +87,7 @@ async fn an_exhausted_chain_has_the_most_actionable_status() {
             "unable",
             refusing(400, "", unsupported),
             400,
-            Class::Invalid,
+            Class::Unsupported,
         ),
         (
             "limit",
@@ -112,8 +115,14 @@ async fn an_exhausted_chain_has_the_most_actionable_status() {
                 let model = format!("a{name}/m{model},b{name}/m{model}");
                 let reply = send_request(&gateway, client, &model, stream).await;
                 let what = format!("{client:?} asks {model}: {}", reply.text());
+                if client == Protocol::Responses && stream && *class == Class::ContextLength {
+                    // See `recovery`.
+                    continue;
+                }
                 assert_eq!(reply.status, *status, "{what}");
-                assert_eq!(reply.header("x-should-retry"), Some("false"), "{what}");
+                // A rate limit and a failing server may recover.
+                let pointless = (*status < 429).then_some("false");
+                assert_eq!(reply.header("x-should-retry"), pointless, "{what}");
                 let waits = (*status == 429).then_some("17");
                 assert_eq!(reply.header("retry-after"), waits, "{what}");
                 let error = error_of(client, &reply);
@@ -126,31 +135,6 @@ async fn an_exhausted_chain_has_the_most_actionable_status() {
                 }
             }
         }
-    }
-}
-
-#[tokio::test]
-async fn an_overlong_conversation_gets_the_error_that_makes_agents_compact() {
-    let closed = ClosedPort::hold();
-    let config = wires::provider("up", Protocol::Chat, closed.address());
-    let config = config.replace("tools = true", "context_window = 10");
-    let gateway = TestGateway::start(&config).await;
-    let request = Request::user("word ".repeat(1_000));
-    for client in Protocol::ALL {
-        let body = wires::request_for(client, &request, "up/m0", false);
-        let reply = gateway
-            .post(&wires::path(client, "up/m0", false), body)
-            .await;
-        let output = reply.text();
-        assert_eq!(reply.status, 400, "{output}");
-        let word = match client {
-            Protocol::Chat | Protocol::Responses => "context_length_exceeded",
-            Protocol::Messages => "prompt is too long",
-            Protocol::Gemini => "INVALID_ARGUMENT",
-            Protocol::Ollama => "up/m0",
-        };
-        assert!(output.contains(word), "{client:?}: {output}");
-        assert_eq!(reply.header("x-majordomo-attempts"), Some("0"), "{output}");
     }
 }
 
@@ -181,7 +165,7 @@ async fn a_benched_target_that_may_not_be_tried_is_a_503() {
     assert_eq!(first.status, 502, "{}", first.text());
     let second = send_request(&gateway, Protocol::Chat, "up/m0", false).await;
     assert_eq!(second.status, 503, "{}", second.text());
-    assert_eq!(second.header("x-should-retry"), Some("false"));
+    assert_eq!(second.header("x-should-retry"), None);
     assert!(second.header("retry-after").is_some());
     let error = error_of(Protocol::Chat, &second);
     let begins = error

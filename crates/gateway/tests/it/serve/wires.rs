@@ -88,6 +88,7 @@ fn reply() -> Reply {
         created: 1_700_000_000,
         stream_usage: true,
         first_call: 0,
+        ..Reply::default()
     }
 }
 

@@ -17,15 +17,10 @@ pub(in crate::chain) struct Entered {
 
 impl Entered {
     /// Lowers the request's output limit as the gate demands.
-    pub(in crate::chain) fn limit_output(&self, request: &mut Request) -> Option<Change> {
-        let most = self.max_tokens?;
-        let asked = request.prompt().max_tokens;
-        if asked.is_some_and(|asked| asked <= most) {
-            return None;
-        }
-        request.edit().max_tokens = Some(most);
-        let verb = if asked.is_some() { "lowered" } else { "set" };
-        Some(Change::new("max_tokens", verb).detail(format!("to {most}")))
+    pub(in crate::chain) fn limit_output(&self, request: &mut Request) -> Vec<Change> {
+        let most = self.max_tokens;
+        most.map(|most| request.limit_output(most))
+            .unwrap_or_default()
     }
 }
 

@@ -141,7 +141,7 @@ async fn of_a_thousand_requests_at_the_end_of_a_bench_one_probes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_all_benched_the_one_due_first_is_tried_once_and_the_error_has_a_retry_after() {
+async fn with_all_benched_the_one_due_first_is_tried_once_and_the_error_has_no_retry_after() {
     let fixture = Fixture::new();
     let health = fixture.registry.health();
     health.bench("fp/a", secs(30), "unhealthy");
@@ -149,7 +149,9 @@ async fn with_all_benched_the_one_due_first_is_tried_once_and_the_error_has_a_re
     fixture.tail.enqueue("x", [status(500)]);
     let error = fixture.refused("fp/a,tail/x").await;
     assert_eq!(error.kind(), ErrorKind::Exhausted);
-    assert_eq!(error.retry_after(), Some(secs(20)));
+    // The next request makes a forced attempt at once.
+    assert_eq!(error.retry_after(), None);
+    assert!(error.is_retryable());
     assert_eq!(
         (fixture.fp.call_count("a"), fixture.tail.call_count("x")),
         (0, 1)

@@ -178,8 +178,12 @@ fn errors_carry_the_codes_clients_branch_on() {
     ];
     for (error, status, kind, code) in rows {
         let reply = Chat.write_error(&error);
+        let words = match error.class() {
+            Class::ContextLength => crate::overlong::CHAT.sentence,
+            _ => "",
+        };
         let body = format!(
-            r#"{{"error":{{"message":"{error}","type":"{kind}","param":null,"code":{code}}}}}"#
+            r#"{{"error":{{"message":"{words}{error}","type":"{kind}","param":null,"code":{code}}}}}"#
         );
         assert_eq!((reply.status, reply.body), (status, Bytes::from(body)));
         let retries = usize::from(error.class() == Class::RateLimited);

@@ -40,6 +40,7 @@ fn reply() -> Reply {
         created: 7,
         stream_usage: false,
         first_call: 0,
+        ..Reply::default()
     }
 }
 

@@ -40,7 +40,7 @@ fn model_lists_round_trip() {
     assert_eq!(
         body,
         concat!(
-            r#"{"models":[{"name":"a","model":"a","modified_at":"2023-11-14T22:13:20Z","size":0,"digest":"","#,
+            r#"{"models":[{"name":"a","model":"a","modified_at":"2023-11-14T22:13:20Z","size":0,"digest":"af63dc4c8601ec8caf65424c860169b5af64204c85fc99c6af6c0e4c86073007","#,
             r#""details":{"parent_model":"","format":"","family":"","families":[],"parameter_size":"","quantization_level":"","context_length":8192},"#,
             r#""capabilities":["completion","tools"]}]}"#
         )

@@ -248,7 +248,6 @@ fn output_items_merge_into_one_message_in_dialects_without_items() {
             "encrypted_content",
             "phase",
             "reasoning",
-            "store",
         ]
     );
 }

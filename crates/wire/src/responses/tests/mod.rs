@@ -32,6 +32,7 @@ fn reply() -> Reply {
         created: 7,
         stream_usage: true,
         first_call: 0,
+        ..Reply::default()
     }
 }
 

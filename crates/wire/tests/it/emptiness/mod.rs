@@ -290,6 +290,7 @@ fn reply() -> Reply {
         created: 1,
         stream_usage: true,
         first_call: 0,
+        ..Reply::default()
     }
 }
 

@@ -1,0 +1,125 @@
+//! What a caller can expect from repeating a request that no target could serve.
+//!
+//! Each target counts with its last outcome. A target that would be called at once needs no
+//! wait, so a bench of our own never becomes a `Retry-After` while forced attempts are made.
+
+use std::time::Duration;
+
+use majordomo_llm::{Class, Error};
+
+use super::AllBenched;
+use super::gate::GateRefusal;
+use super::target::NotAdmitted;
+
+/// The prospects of all targets of a chain.
+#[derive(Debug, Default)]
+pub(super) struct Outlook {
+    targets: Vec<(String, Prospect)>,
+}
+
+/// The prospects of one target.
+#[derive(Clone, Debug)]
+pub(super) struct Prospect {
+    /// Whether it may serve the same request later.
+    retryable: bool,
+    /// For how long it would not be called.
+    wait: Option<Duration>,
+    /// Whether the provider demands this wait.
+    demanded: bool,
+    status: Option<u16>,
+    code: Option<String>,
+}
+
+impl Prospect {
+    pub(super) fn failed(class: Class, error: &Error) -> Self {
+        Self {
+            retryable: class.is_temporary(),
+            wait: error.retry_after(),
+            demanded: class.is_temporary() && error.retry_after().is_some(),
+            status: error.status(),
+            code: error.code().map(str::to_owned),
+        }
+    }
+
+    /// Not called, since the request does not fit the target.
+    pub(super) fn unfit(error: &Error) -> Self {
+        Self {
+            retryable: false,
+            wait: None,
+            demanded: false,
+            status: None,
+            code: error.code().map(str::to_owned),
+        }
+    }
+
+    pub(super) fn refused(refusal: &GateRefusal) -> Self {
+        Self {
+            retryable: refusal.retry_after.is_some(),
+            wait: refusal.retry_after,
+            demanded: false,
+            status: None,
+            code: None,
+        }
+    }
+
+    pub(super) fn benched(refusal: &NotAdmitted, all_benched: AllBenched) -> Self {
+        let denied = &refusal.denied;
+        let forced = !refusal.by_credential && !denied.closed;
+        let forced = forced && all_benched == AllBenched::LeastBad;
+        Self {
+            retryable: !refusal.by_credential,
+            wait: (!forced).then_some(denied.wait),
+            demanded: !refusal.by_credential && denied.closed,
+            status: denied.cause.as_ref().and_then(|cause| cause.status()),
+            code: None,
+        }
+    }
+}
+
+impl Outlook {
+    /// Replaces what is known of a target.
+    pub(super) fn note(&mut self, target: &str, prospect: Prospect) {
+        match self.targets.iter_mut().find(|(name, _)| name == target) {
+            Some((_, known)) => *known = prospect,
+            None => self.targets.push((target.to_owned(), prospect)),
+        }
+    }
+
+    /// Whether one of the targets may serve the same request later.
+    pub(super) fn is_retryable(&self) -> bool {
+        self.prospects().any(|it| it.retryable)
+    }
+
+    /// When to repeat the request; `None` if a target would be called at once, or if no
+    /// target has a time.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        if self.prospects().any(|it| it.retryable && it.wait.is_none()) {
+            return None;
+        }
+        let any = !self.is_retryable();
+        let relevant = self.prospects().filter(|it| any || it.retryable);
+        relevant.filter_map(|it| it.wait).min()
+    }
+
+    /// The HTTP status with which every target failed.
+    pub(super) fn status(&self) -> Option<u16> {
+        let first = self.prospects().next()?.status;
+        first.filter(|_| self.prospects().all(|it| it.status == first))
+    }
+
+    /// The error code that every target has in common.
+    pub(super) fn code(&self) -> Option<&str> {
+        let first = self.prospects().next()?.code.as_deref();
+        first.filter(|_| self.prospects().all(|it| it.code.as_deref() == first))
+    }
+
+    /// The shortest pause, if every provider demands one.
+    pub(super) fn pause(&self) -> Option<Duration> {
+        let all = self.prospects().all(|it| it.demanded);
+        self.retry_after().filter(|_| all)
+    }
+
+    fn prospects(&self) -> impl Iterator<Item = &Prospect> {
+        self.targets.iter().map(|(_, prospect)| prospect)
+    }
+}

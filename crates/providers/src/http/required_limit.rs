@@ -1,0 +1,69 @@
+//! Sets the output limit of a request without one, for providers that require a limit.
+
+use majordomo_llm::{Capabilities, Request};
+
+/// The window's rest is an estimate: at least this much is requested.
+const MIN_OUTPUT: u64 = 1_024;
+
+/// Sets `max_tokens` to the model's largest output, or to `fallback` if that is unknown.
+/// `estimate` counts the request's tokens, so that both fit the model's window.
+pub(super) fn set_required_limit(
+    request: &mut Request,
+    can: &Capabilities,
+    fallback: u64,
+    estimate: impl FnOnce(&Request) -> u64,
+) {
+    if request.prompt().max_tokens.is_some() {
+        return;
+    }
+    let thoughts = request.prompt().reasoning_budget.unwrap_or_default();
+    let most = can.max_output.unwrap_or(fallback.saturating_add(thoughts));
+    let limit = match can.context_window {
+        Some(window) => {
+            let left = window.saturating_sub(estimate(request));
+            most.min(left.max(MIN_OUTPUT))
+        }
+        None => most,
+    };
+    for change in request.limit_output(limit) {
+        request.record_change(change);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use majordomo_llm::Change;
+
+    use super::*;
+
+    #[test]
+    fn the_models_largest_output_is_the_default_and_is_listed() {
+        let rows = [
+            (None, None, None, 4_096),
+            (None, Some(32_000), None, 32_000),
+            (None, Some(32_000), Some(20_000), 10_000),
+            (None, Some(32_000), Some(10_100), MIN_OUTPUT),
+            (Some(7), Some(32_000), None, 7),
+        ];
+        for (asked, max_output, context_window, expected) in rows {
+            let (mut request, notes) = Request::user("hi").recording_changes();
+            if let Some(asked) = asked {
+                request = request.max_tokens(asked);
+            }
+            let can = Capabilities {
+                max_output,
+                context_window,
+                ..Capabilities::default()
+            };
+            set_required_limit(&mut request, &can, 4_096, |_| 10_000);
+            assert_eq!(request.prompt().max_tokens, Some(expected));
+            let changes: Vec<String> = notes.take().iter().map(Change::to_string).collect();
+            let listed: &[&str] = if asked.is_some() {
+                &[]
+            } else {
+                &["max_tokens set"]
+            };
+            assert_eq!(changes, listed);
+        }
+    }
+}

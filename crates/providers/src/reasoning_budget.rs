@@ -1,0 +1,47 @@
+//! Converts a reasoning budget for models that take an effort.
+
+use majordomo_llm::{Change, Effort, Request};
+
+/// The effort that comes nearest to a budget in tokens.
+pub(crate) fn effort_of(budget: u64) -> Effort {
+    match budget {
+        ..4_096 => Effort::Low,
+        4_096..16_384 => Effort::Medium,
+        _ => Effort::High,
+    }
+}
+
+/// Replaces a budget by an effort, unless the request has one.
+pub(crate) fn budget_to_effort(request: &mut Request) {
+    let Some(budget) = request.prompt().reasoning_budget else {
+        return;
+    };
+    let prompt = request.edit();
+    prompt.reasoning_budget = None;
+    let effort = *prompt.effort.get_or_insert(effort_of(budget));
+    let text = format!("the model takes an effort: {effort:?}").to_lowercase();
+    request.record_change(Change::new("reasoning_budget", "converted").detail(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_becomes_an_effort_and_is_listed() {
+        for (budget, own, expected) in [
+            (1_024, None, Effort::Low),
+            (8_000, None, Effort::Medium),
+            (32_000, None, Effort::High),
+            (32_000, Some(Effort::Minimal), Effort::Minimal),
+        ] {
+            let (mut request, notes) = Request::user("hi").recording_changes();
+            request.edit().reasoning_budget = Some(budget);
+            request.edit().effort = own;
+            budget_to_effort(&mut request);
+            assert_eq!(request.prompt().effort, Some(expected), "{budget}");
+            assert_eq!(request.prompt().reasoning_budget, None);
+            assert_eq!(notes.take()[0].to_string(), "reasoning_budget converted");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The words by which clients recognise a request that is too long.
+//!
+//! Agents compact their conversation when they find them, and most look at the message
+//! rather than at a code. Each dialect's error has its vendor's own words.
+
+use majordomo_llm::{Class, Error};
+
+/// A vendor's words for a request that is too long.
+pub(crate) struct OverlongWords {
+    /// Found in every such message of this vendor.
+    pub(crate) mark: &'static str,
+    /// Put before a message without them.
+    pub(crate) sentence: &'static str,
+}
+
+/// Chat Completions.
+pub(crate) const CHAT: OverlongWords = OverlongWords {
+    mark: "reduce the length of the messages",
+    sentence: "This model's maximum context length is exceeded. Please reduce the length of the \
+               messages. ",
+};
+
+/// Responses.
+pub(crate) const RESPONSES: OverlongWords = OverlongWords {
+    mark: "exceeds the context window",
+    sentence: "Your input exceeds the context window of this model. ",
+};
+
+/// Anthropic Messages.
+pub(crate) const MESSAGES: OverlongWords = OverlongWords {
+    mark: "prompt is too long",
+    sentence: "prompt is too long: ",
+};
+
+/// Gemini.
+pub(crate) const GEMINI: OverlongWords = OverlongWords {
+    mark: "exceeds the maximum number of tokens",
+    sentence: "The input token count exceeds the maximum number of tokens allowed. ",
+};
+
+/// Ollama.
+pub(crate) const OLLAMA: OverlongWords = OverlongWords {
+    mark: "exceeds the context length",
+    sentence: "the input length exceeds the context length: ",
+};
+
+/// The error's text, with the vendor's words if the request is too long.
+pub(crate) fn message(error: &Error, words: &OverlongWords) -> String {
+    let text = error.report();
+    match error.class() {
+        Class::ContextLength if !text.contains(words.mark) => format!("{}{text}", words.sentence),
+        _ => text,
+    }
+}
