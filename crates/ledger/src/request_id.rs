@@ -90,13 +90,18 @@ impl FromStr for RequestId {
 
     fn from_str(text: &str) -> Result<Self, RequestIdError> {
         let error = || RequestIdError(text.chars().take(64).collect());
-        let hex: String = text.split('-').collect();
-        if text.len() != 36 || hex.len() != 32 || hex.starts_with('+') {
+        if text.len() != 36 {
             return Err(error());
         }
-        u128::from_str_radix(&hex, 16)
-            .map(Self)
-            .map_err(|_| error())
+        let mut id = 0_u128;
+        for (index, byte) in text.bytes().enumerate() {
+            id = match (index, char::from(byte).to_digit(16)) {
+                (8 | 13 | 18 | 23, None) if byte == b'-' => id,
+                (8 | 13 | 18 | 23, _) | (_, None) => return Err(error()),
+                (_, Some(digit)) => (id << 4) | u128::from(digit),
+            };
+        }
+        Ok(Self(id))
     }
 }
 

@@ -232,7 +232,8 @@ mod tests {
         let state =
             GatewayState::new(&Config::empty(), &BTreeMap::new(), &transport, None).unwrap();
         state.registry.register(slow);
-        let context = ServerContext::new(Arc::new(state), limits.clone());
+        let context =
+            ServerContext::new(Arc::new(state), limits.clone(), ([127, 0, 0, 1], 0).into());
         let (mut client, server) = tokio::io::duplex(1 << 16);
         let peer = SocketAddr::from(([127, 0, 0, 1], 1));
         let served = tokio::spawn(http2(server, peer, context));

@@ -86,7 +86,7 @@ fn child(test: &str, url: &str) -> Command {
 #[test]
 fn opens_the_database_of_its_parent() {
     // Does nothing by itself; other tests run it in processes of their own.
-    if let Ok(url) = std::env::var(CHILD) {
+    if let Some(url) = majordomo_testkit::started(CHILD) {
         let mut store = PostgresStore::open(url.parse().unwrap()).unwrap();
         let n = std::process::id();
         store.write(&[simple(0, n.into(), "laptop")]).unwrap();
@@ -274,4 +274,26 @@ fn a_forgotten_user_is_not_in_the_files_of_the_table() {
     assert_eq!(found(), "1");
     assert_eq!(store.forget_user("ada.lovelace@example.com").unwrap(), 1);
     assert_eq!(found(), "0");
+}
+
+#[test]
+fn an_attempt_takes_at_most_two_hundred_bytes_with_its_index() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    let mut store = database.store();
+    for batch in 0..20 {
+        let entries: Vec<_> = (0..1_000)
+            .map(|n| crate::sqlite::realistic(batch * 1_000 + n))
+            .collect();
+        store.write(&entries).unwrap();
+    }
+    let size = |table: &str| -> u64 {
+        let size = format!("SELECT pg_total_relation_size('majordomo.{table}_2026_11_17')");
+        database.sql(&size).parse().unwrap()
+    };
+    let attempts = total(&mut store).attempts;
+    let (attempt, request) = (size("attempt") / attempts, size("request") / attempts);
+    println!("{attempts} attempts: {attempt} bytes each, and {request} of its request");
+    assert!(attempt <= 200, "{attempt} bytes");
 }

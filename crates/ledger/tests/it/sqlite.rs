@@ -187,16 +187,33 @@ fn a_damaged_day_is_named_by_verify() {
 
 #[cfg(unix)]
 #[test]
-fn only_the_owner_may_read_the_folder() {
+fn only_the_owner_may_read_the_folder_and_its_files() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     drop(folder.open());
-    let mode = fs::metadata(folder.path()).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o700);
+    let mode = |name: &str| {
+        let path = folder.path().join(name);
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    };
+    assert_eq!(mode(""), 0o700);
+    assert_eq!(mode("ledger.db"), 0o600);
+    // A file of an earlier version is closed as well.
+    let path = folder.path().join("ledger.db");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let mut store = SqliteStore::open(folder.path()).unwrap();
+    store.write(&[simple(0, 1, "a")]).unwrap();
+    for name in [
+        "ledger.db",
+        "ledger.db-wal",
+        "days/2026-11-17.db",
+        "days/2026-11-17.db-wal",
+    ] {
+        assert_eq!(mode(name), 0o600, "{name}");
+    }
 }
 
 /// Realistic rows: an agent's requests with growing cached prompts, now and then a retry.
-fn realistic(n: u64) -> LedgerEntry {
+pub(crate) fn realistic(n: u64) -> LedgerEntry {
     let at = i64::try_from(n).unwrap() * 60;
     let random = (u128::from(n) << 64 | u128::from(n)).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c);
     let id = RequestId::new(NOON - 12 * 3_600_000 + at, random);

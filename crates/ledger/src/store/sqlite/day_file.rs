@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, Statement, params};
 
 use crate::money::Cost;
 use crate::prices::PriceId;
@@ -14,8 +14,30 @@ use crate::rows::{AttemptKind, AttemptRow, FinishedRow, PriceRef, RequestRow, Se
 use crate::store::StoreError;
 
 use super::connection::{at, open};
+use super::fresh_sums::FreshSums;
 use super::names::{self, NameIds};
 use super::schema;
+
+/// The numbers of a request's names within a day's file.
+#[derive(Clone, Copy)]
+pub(super) struct RequestNames {
+    pub(super) key: i64,
+    pub(super) team: i64,
+    user: i64,
+    pub(super) tags: i64,
+    dialect: i64,
+    route: i64,
+    rule: i64,
+    pub(super) model: i64,
+    outcome: i64,
+}
+
+/// An attempt that was inserted.
+pub(super) struct InsertedAttempt {
+    pub(super) seq: i64,
+    /// The number of its target's name.
+    pub(super) target: i64,
+}
 
 /// An open day.
 pub(super) struct DayFile {
@@ -48,11 +70,12 @@ impl DayFile {
         select.exists([id.bytes()]).map_err(at(&self.path))
     }
 
-    /// Inserts requests and attempts that are not there yet.
+    /// Inserts requests and attempts that are not there yet, and returns the sums of those,
+    /// unless rows were withdrawn as well.
     pub(super) fn insert<'a>(
         &mut self,
         rows: impl Iterator<Item = &'a FinishedRow>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<FreshSums>, StoreError> {
         let result = self.insert_all(rows);
         if result.is_err() {
             // What was rolled back must not be remembered.
@@ -67,154 +90,53 @@ impl DayFile {
     fn insert_all<'a>(
         &mut self,
         rows: impl Iterator<Item = &'a FinishedRow>,
-    ) -> rusqlite::Result<()> {
-        self.db.execute_batch("BEGIN IMMEDIATE")?;
+    ) -> rusqlite::Result<Option<FreshSums>> {
+        let Self {
+            db,
+            names,
+            prices,
+            next_attempt,
+            ..
+        } = self;
+        let db: &Connection = db;
+        db.execute_batch("BEGIN IMMEDIATE")?;
+        let last = "SELECT ifnull(max(seq), 0) FROM attempt";
+        let last = db.prepare_cached(last)?.query_row([], |row| row.get(0))?;
+        let mut fresh = Some(FreshSums::after(last));
+        let mut request = db.prepare_cached(INSERT_REQUEST)?;
+        let mut attempt = db.prepare_cached(INSERT_ATTEMPT)?;
         for row in rows {
+            let ids = request_names(db, names, &row.request)?;
             // A request that is there may only have been called lost.
-            if !self.insert_request(&row.request)? && self.withdraw_lost(row)? {
-                self.insert_request(&row.request)?;
+            if !insert_request(&mut request, &row.request, ids)?
+                && withdraw_lost(db, next_attempt, row)?
+            {
+                insert_request(&mut request, &row.request, ids)?;
+                fresh = None;
             }
-            for attempt in &row.attempts {
-                self.insert_attempt(row.request.id, attempt)?;
+            for sent in &row.attempts {
+                let target = names.id(db, Some(&sent.target))?;
+                let failure = names.id(db, sent.failure.as_deref())?;
+                let price = sent.price.as_ref();
+                let price = price.map(|price| price_id(db, prices, price)).transpose()?;
+                let numbers = [Some(target), Some(failure), price, *next_attempt];
+                if !insert_attempt(&mut attempt, row.request.id, sent, numbers)? {
+                    continue;
+                }
+                *next_attempt = None;
+                let seq = db.last_insert_rowid();
+                if let Some(fresh) = &mut fresh {
+                    fresh.add(&row.request, ids, sent, InsertedAttempt { seq, target });
+                }
             }
         }
-        self.db.execute_batch("COMMIT")
-    }
-
-    /// Removes attempts that were called lost, if the row has others. Returns whether there
-    /// were any.
-    fn withdraw_lost(&mut self, row: &FinishedRow) -> rusqlite::Result<bool> {
-        let lost = SettleClass::Lost;
-        if row.attempts.iter().any(|attempt| attempt.settle == lost) {
-            return Ok(false);
-        }
-        let values = params![row.request.id.bytes(), lost.number()];
-        let withdrawn = self
-            .db
-            .prepare_cached(
-                "INSERT INTO withdrawn (request, number, target, key, team, model, input, cost)
-                 SELECT request, number, target, key, team, model, input, cost
-                 FROM attempt JOIN request r ON r.id = request
-                 WHERE request = ?1 AND settle = ?2",
-            )?
-            .execute(values)?;
-        if withdrawn == 0 {
-            return Ok(false);
-        }
-        let last: i64 = self
-            .db
-            .query_row("SELECT max(seq) FROM attempt", [], |row| row.get(0))?;
-        self.next_attempt = Some(self.next_attempt.unwrap_or_default().max(last + 1));
-        let delete = "DELETE FROM attempt WHERE request = ?1 AND settle = ?2";
-        self.db.execute(delete, values)?;
-        let delete = "DELETE FROM request WHERE id = ?1";
-        self.db.execute(delete, [row.request.id.bytes()])?;
-        Ok(true)
-    }
-
-    /// Returns whether the request was not there yet.
-    fn insert_request(&mut self, row: &RequestRow) -> rusqlite::Result<bool> {
-        let tags = row.tags.join(",");
-        let texts = [
-            row.key.as_deref(),
-            row.team.as_deref(),
-            row.user.as_deref(),
-            Some(tags.as_str()),
-            Some(&*row.dialect),
-            row.route.as_deref(),
-            row.rule.as_deref(),
-            Some(&*row.model),
-            Some(&*row.outcome),
-        ];
-        let mut ids = [0; 9];
-        for (id, text) in ids.iter_mut().zip(texts) {
-            *id = self.names.id(&self.db, text)?;
-        }
-        let [key, team, user, tags, dialect, route, rule, model, outcome] = ids;
-        let mut insert = self.db.prepare_cached(
-            "INSERT OR IGNORE INTO request
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-        )?;
-        let inserted = insert.execute(params![
-            row.id.bytes(),
-            key,
-            team,
-            user,
-            tags,
-            dialect,
-            route,
-            rule,
-            model,
-            outcome,
-            row.status,
-            stored(row.duration_ms),
-            row.first_token_ms.map(stored),
-        ])?;
-        Ok(inserted > 0)
-    }
-
-    fn insert_attempt(&mut self, request: RequestId, row: &AttemptRow) -> rusqlite::Result<()> {
-        let target = self.names.id(&self.db, Some(&row.target))?;
-        let failure = self.names.id(&self.db, row.failure.as_deref())?;
-        let price = match &row.price {
-            Some(price) => Some(self.price_id(price)?),
-            None => None,
-        };
-        let mut insert = self.db.prepare_cached(
-            "INSERT OR IGNORE INTO attempt (request, number, kind, target, price, input,
-                 cache_read, cache_write_5m, cache_write_1h, image_input, output, reasoning,
-                 images, cost, reported_cost, settle, failure, seq)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18)",
-        )?;
-        let used = &row.used;
-        let inserted = insert.execute(params![
-            request.bytes(),
-            row.number,
-            row.kind.number(),
-            target,
-            price,
-            stored(used.input),
-            stored(used.cache_read),
-            stored(used.cache_write_5m),
-            stored(used.cache_write_1h),
-            stored(used.image_input),
-            stored(used.output),
-            stored(used.reasoning),
-            stored(used.images),
-            row.cost.map(Cost::nanodollars),
-            row.reported_cost.map(Cost::nanodollars),
-            row.settle.number(),
-            failure,
-            self.next_attempt,
-        ])?;
-        if inserted > 0 {
-            self.next_attempt = None;
-        }
-        Ok(())
+        db.execute_batch("COMMIT")?;
+        Ok(fresh)
     }
 
     /// The number of a price within this file.
     pub(super) fn price_id(&mut self, price: &PriceRef) -> rusqlite::Result<i64> {
-        let hash = price.id.get();
-        if let Some(id) = self.prices.get(&hash) {
-            return Ok(*id);
-        }
-        let mut select = self
-            .db
-            .prepare_cached("SELECT id FROM price WHERE hash = ?1")?;
-        let found = select.query_row([hash], |row| row.get(0)).optional()?;
-        let id = match found {
-            Some(id) => id,
-            None => {
-                let mut insert = self
-                    .db
-                    .prepare_cached("INSERT INTO price (hash, rates) VALUES (?1, ?2)")?;
-                insert.insert(params![hash, &*price.rates])?
-            }
-        };
-        self.prices.insert(hash, id);
-        Ok(id)
+        price_id(&self.db, &mut self.prices, price)
     }
 
     /// All names, by number.
@@ -238,6 +160,144 @@ impl DayFile {
         let rows = select.query_map([request.bytes()], |row| attempt(row, names))?;
         rows.collect()
     }
+}
+
+const INSERT_REQUEST: &str = "INSERT OR IGNORE INTO request
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+
+const INSERT_ATTEMPT: &str = "INSERT OR IGNORE INTO attempt (request, number, kind, target, price,
+        input, cache_read, cache_write_5m, cache_write_1h, image_input, output, reasoning, images,
+        cost, reported_cost, settle, failure, seq)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
+
+fn request_names(
+    db: &Connection,
+    names: &mut NameIds,
+    row: &RequestRow,
+) -> rusqlite::Result<RequestNames> {
+    let mut id = |text: Option<&str>| names.id(db, text);
+    Ok(RequestNames {
+        key: id(row.key.as_deref())?,
+        team: id(row.team.as_deref())?,
+        user: id(row.user.as_deref())?,
+        tags: match row.tags.is_empty() {
+            true => 0,
+            false => id(Some(&row.tags.join(",")))?,
+        },
+        dialect: id(Some(&row.dialect))?,
+        route: id(row.route.as_deref())?,
+        rule: id(row.rule.as_deref())?,
+        model: id(Some(&row.model))?,
+        outcome: id(Some(&row.outcome))?,
+    })
+}
+
+/// Returns whether the request was not there yet.
+fn insert_request(
+    insert: &mut Statement<'_>,
+    row: &RequestRow,
+    names: RequestNames,
+) -> rusqlite::Result<bool> {
+    let inserted = insert.execute(params![
+        row.id.bytes(),
+        names.key,
+        names.team,
+        names.user,
+        names.tags,
+        names.dialect,
+        names.route,
+        names.rule,
+        names.model,
+        names.outcome,
+        row.status,
+        stored(row.duration_ms),
+        row.first_token_ms.map(stored),
+    ])?;
+    Ok(inserted > 0)
+}
+
+/// Returns whether the attempt was not there yet. `numbers` are those of its target, failure
+/// and price, and its own if it must not be the next one.
+fn insert_attempt(
+    insert: &mut Statement<'_>,
+    request: RequestId,
+    row: &AttemptRow,
+    [target, failure, price, seq]: [Option<i64>; 4],
+) -> rusqlite::Result<bool> {
+    let used = &row.used;
+    let inserted = insert.execute(params![
+        request.bytes(),
+        row.number,
+        row.kind.number(),
+        target,
+        price,
+        stored(used.input),
+        stored(used.cache_read),
+        stored(used.cache_write_5m),
+        stored(used.cache_write_1h),
+        stored(used.image_input),
+        stored(used.output),
+        stored(used.reasoning),
+        stored(used.images),
+        row.cost.map(Cost::nanodollars),
+        row.reported_cost.map(Cost::nanodollars),
+        row.settle.number(),
+        failure,
+        seq,
+    ])?;
+    Ok(inserted > 0)
+}
+
+/// Removes attempts that were called lost, if the row has others. Returns whether there were
+/// any.
+fn withdraw_lost(
+    db: &Connection,
+    next_attempt: &mut Option<i64>,
+    row: &FinishedRow,
+) -> rusqlite::Result<bool> {
+    let lost = SettleClass::Lost;
+    if row.attempts.iter().any(|attempt| attempt.settle == lost) {
+        return Ok(false);
+    }
+    let id = row.request.id.bytes();
+    let withdraw = "INSERT INTO withdrawn (request, number, target, key, team, model, input, cost)
+        SELECT request, number, target, key, team, model, input, cost
+        FROM attempt JOIN request r ON r.id = request
+        WHERE request = ?1 AND settle = ?2";
+    let withdrawn = db.execute(withdraw, params![id, lost.number()])?;
+    if withdrawn == 0 {
+        return Ok(false);
+    }
+    let last: i64 = db.query_row("SELECT max(seq) FROM attempt", [], |row| row.get(0))?;
+    *next_attempt = Some(next_attempt.unwrap_or_default().max(last + 1));
+    let delete = "DELETE FROM attempt WHERE request = ?1 AND settle = ?2";
+    db.execute(delete, params![id, lost.number()])?;
+    db.execute("DELETE FROM request WHERE id = ?1", [id])?;
+    Ok(true)
+}
+
+/// The number of a price within a file.
+fn price_id(
+    db: &Connection,
+    prices: &mut HashMap<i64, i64>,
+    price: &PriceRef,
+) -> rusqlite::Result<i64> {
+    let hash = price.id.get();
+    if let Some(id) = prices.get(&hash) {
+        return Ok(*id);
+    }
+    let mut select = db.prepare_cached("SELECT id FROM price WHERE hash = ?1")?;
+    let found = select.query_row([hash], |row| row.get(0)).optional()?;
+    let id = match found {
+        Some(id) => id,
+        None => {
+            let insert = "INSERT INTO price (hash, rates) VALUES (?1, ?2)";
+            let mut insert = db.prepare_cached(insert)?;
+            insert.insert(params![hash, &*price.rates])?
+        }
+    };
+    prices.insert(hash, id);
+    Ok(id)
 }
 
 fn attempt(row: &Row<'_>, names: &HashMap<i64, String>) -> rusqlite::Result<AttemptRow> {

@@ -60,7 +60,7 @@ impl SqliteStore {
         let mut dropped = Vec::new();
         for day in self.stored_days()?.into_iter().filter(|day| *day < before) {
             // What was not summed yet is summed first: rollups outlive their rows.
-            self.roll_up(day)?;
+            self.roll_up(day, None)?;
             self.days.retain(|(open, _)| *open != day);
             for end in ["", "-wal", "-shm"] {
                 let path = self.folder.join(DAYS).join(format!("{day}.db{end}"));

@@ -8,6 +8,7 @@ mod access;
 mod backup;
 mod connection;
 mod day_file;
+mod fresh_sums;
 mod lease;
 mod maintenance;
 mod names;
@@ -34,6 +35,7 @@ use crate::store::{Lease, LeaseRequest, RepriceFn, Store, StoreError};
 pub use access::SqliteAccess;
 use connection::{at, open};
 use day_file::DayFile;
+use fresh_sums::FreshSums;
 use names::NameIds;
 use run_lock::RunLock;
 
@@ -142,10 +144,10 @@ impl SqliteStore {
     }
 
     /// Sums what a day has more than its rollups.
-    fn roll_up(&mut self, day: Day) -> Result<(), StoreError> {
+    fn roll_up(&mut self, day: Day, fresh: Option<FreshSums>) -> Result<(), StoreError> {
         self.day(day)?;
         let (_, file) = self.days.pop().expect("just opened");
-        let result = self.in_main(|main, names| rollup::roll_up(main, names, day, &file));
+        let result = self.in_main(|main, names| rollup::roll_up(main, names, day, &file, fresh));
         self.days.push((day, file));
         result
     }
@@ -161,8 +163,7 @@ impl SqliteStore {
                 // A file that was removed or replaced under us is opened anew.
                 self.days.retain(|(open, _)| *open != day);
             }
-            result?;
-            self.roll_up(day)?;
+            self.roll_up(day, result?)?;
         }
         Ok(())
     }
@@ -222,7 +223,7 @@ impl Store for SqliteStore {
     fn recover(&mut self) -> Result<u64, StoreError> {
         // Rows of a crash between the two files.
         for day in self.stored_days()? {
-            self.roll_up(day)?;
+            self.roll_up(day, None)?;
         }
         self.recover_open()
     }

@@ -48,7 +48,7 @@ impl SqliteStore {
                 self.days.retain(|(open, _)| *open != day);
             }
             result.map_err(at(&path))?;
-            self.roll_up(day)?;
+            self.roll_up(day, None)?;
         }
         Ok(report)
     }

@@ -16,6 +16,7 @@ use crate::request_id::RequestId;
 use crate::rows::SettleClass;
 
 use super::day_file::{DayFile, restored};
+use super::fresh_sums::FreshSums;
 use super::names::NameIds;
 
 /// Quarter hours of a day.
@@ -34,12 +35,12 @@ pub(super) struct RollupSums {
 pub(super) struct DaySums {
     pub(super) groups: HashMap<(i64, [i64; 4]), RollupSums>,
     /// By the number of the joined tags.
-    tags: HashMap<(i64, i64), RollupSums>,
+    pub(super) tags: HashMap<(i64, i64), RollupSums>,
     /// What is to be subtracted.
-    withdrawn: HashMap<(i64, [i64; 4]), RollupSums>,
+    pub(super) withdrawn: HashMap<(i64, [i64; 4]), RollupSums>,
     pub(super) last_attempt: i64,
-    last_correction: i64,
-    last_withdrawn: i64,
+    pub(super) last_correction: i64,
+    pub(super) last_withdrawn: i64,
 }
 
 /// Sums all rows that are there.
@@ -169,8 +170,15 @@ pub(super) fn roll_up(
     names: &mut NameIds,
     day: Day,
     file: &DayFile,
+    fresh: Option<FreshSums>,
 ) -> rusqlite::Result<()> {
     let before = rolled(main, day)?;
+    // Nobody else's rows are missing from the rollups, and nobody else summed ours.
+    if let Some(mut fresh) = fresh.filter(|fresh| fresh.after == before.attempt) {
+        fresh.day.last_correction = before.correction;
+        fresh.day.last_withdrawn = before.withdrawn;
+        return add_sums(main, names, day, before, &fresh.day, &fresh.texts);
+    }
     let mut from = before;
     let last = |table: &str| -> rusqlite::Result<i64> {
         let sql = format!("SELECT ifnull(max(seq), 0) FROM {table}");
@@ -190,17 +198,32 @@ pub(super) fn roll_up(
         }
     }
     let sums = sum_day(&file.db, from)?;
+    let from = Rolled {
+        dropped: from.dropped,
+        ..before
+    };
+    add_sums(main, names, day, from, &sums, &file.names()?)
+}
+
+/// Adds sums to the rollups, and notes how far the day is summed now.
+fn add_sums(
+    main: &Connection,
+    names: &mut NameIds,
+    day: Day,
+    before: Rolled,
+    sums: &DaySums,
+    texts: &HashMap<i64, String>,
+) -> rusqlite::Result<()> {
     let after = Rolled {
         attempt: sums.last_attempt,
         correction: sums.last_correction,
         withdrawn: sums.last_withdrawn,
-        dropped: from.dropped,
+        dropped: before.dropped,
     };
     if after == before {
         return Ok(());
     }
-    let day_names = file.names()?;
-    let name = |id: &i64| day_names.get(id).map(String::as_str);
+    let name = |id: &i64| texts.get(id).map(String::as_str);
     let added = sums.groups.iter().map(|entry| (entry, 1));
     let withdrawn = sums.withdrawn.iter().map(|entry| (entry, -1));
     for (((quarter, group), sums), sign) in added.chain(withdrawn) {
