@@ -1,0 +1,213 @@
+//! How often and how much a request allocates, so that neither grows unnoticed.
+//!
+//! What is allocated is then written, so the bytes bound what is copied in user space. The
+//! gateway runs on the thread that counts; the client and the upstream have threads of
+//! their own. A separate binary, because it replaces the global allocator.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
+
+use allocation_counter::AllocationInfo;
+use majordomo_gateway::{Gateway, ServeOptions};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+
+const CHAT: &str = r#"{"id":"chatcmpl-1","created":1,"model":"m","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"yes"},"finish_reason":"stop"}],"usage":{"prompt_tokens":12,"completion_tokens":2,"total_tokens":14}}"#;
+const MESSAGES: &str = r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"yes"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":12,"output_tokens":2}}"#;
+
+/// Before counting, connections are opened and buffers grow to their size.
+const WARM_UP: usize = 20;
+const COUNTED: usize = 50;
+
+/// One kind of request, and the most that it may allocate.
+struct Row {
+    name: &'static str,
+    path: &'static str,
+    body: String,
+    most_allocations: u64,
+    /// Besides the sizes of the body that the client sends.
+    most_kib: u64,
+    /// Bytes allocated per byte of the body.
+    most_bodies: u64,
+}
+
+/// Up to twenty percent above what was counted when the bounds were set, in a debug build,
+/// whose futures are larger than those of a release.
+fn rows() -> Vec<Row> {
+    let small = |target: &str| {
+        format!(r#"{{"model":"{target}/m","messages":[{{"role":"user","content":"Hello?"}}]}}"#)
+    };
+    let row = |name, path, body, most_allocations, most_kib, most_bodies| Row {
+        name,
+        path,
+        body,
+        most_allocations,
+        most_kib,
+        most_bodies,
+    };
+    let (chat, messages) = ("/v1/chat/completions", "/v1/messages");
+    vec![
+        row("small, same dialect", chat, small("oa"), 120, 56, 0),
+        row("small, translated", chat, small("an"), 140, 62, 0),
+        row("agent, same dialect", messages, agent("an/m"), 300, 56, 5),
+        row(
+            "agent, edited",
+            messages,
+            agent("an/claude-sonnet-4-5"),
+            430,
+            62,
+            6,
+        ),
+        row("agent, translated", messages, agent("oa/m"), 380, 62, 8),
+    ]
+}
+
+/// A coding agent's request: 24 tools and a short conversation, 80 KB.
+fn agent(model: &str) -> String {
+    let prose = "Reads a \\\"file\\\" from the project,\\nand returns its lines. ".repeat(50);
+    let tool = |n: usize| {
+        format!(
+            r#"{{"name":"Tool{n}","description":"{prose}","input_schema":{{"type":"object","properties":{{"path":{{"type":"string","description":"Which file."}},"limit":{{"type":"integer"}}}},"required":["path"]}}}}"#
+        )
+    };
+    let tools: Vec<String> = (0..24).map(tool).collect();
+    format!(
+        r#"{{"model":"{model}","max_tokens":64000,"output_config":{{"effort":"high"}},"system":[{{"type":"text","text":"{prose}","cache_control":{{"type":"ephemeral"}}}}],"messages":[{{"role":"user","content":[{{"type":"text","text":"{prose}"}}]}},{{"role":"assistant","content":[{{"type":"tool_use","id":"toolu_1","name":"Tool1","input":{{"path":"a.rs"}}}}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"toolu_1","content":"{prose}"}}]}}],"tools":[{}]}}"#,
+        tools.join(",")
+    )
+}
+
+#[test]
+fn a_request_allocates_no_more_than_its_bound() {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = start(&runtime, folder.path());
+    let mut wrong = Vec::new();
+    for row in rows() {
+        let counted = count(&runtime, gateway, &row);
+        let (allocations, bytes) = (
+            counted.count_total / COUNTED as u64,
+            counted.bytes_total / COUNTED as u64,
+        );
+        let most = row.most_kib * 1_024 + row.most_bodies * row.body.len() as u64;
+        let line = format!(
+            "{}: {allocations} allocations of {} allowed, {bytes} bytes of {most} (body {})",
+            row.name,
+            row.most_allocations,
+            row.body.len(),
+        );
+        println!("{line}");
+        if allocations > row.most_allocations || bytes > most {
+            wrong.push(line);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A gateway with a provider of each dialect, on this thread.
+fn start(runtime: &Runtime, folder: &std::path::Path) -> SocketAddr {
+    let upstream = upstream();
+    let file = folder.join("majordomo.toml");
+    let config = format!(
+        "[ledger]\nstore = \"off\"\n\
+         [providers.oa]\nkind = \"openai\"\nbase_url = \"http://{upstream}/v1\"\napi_key = \"none\"\n\
+         [providers.an]\nkind = \"anthropic\"\nbase_url = \"http://{upstream}\"\napi_key = \"none\"\n"
+    );
+    std::fs::write(&file, config).unwrap();
+    let options = ServeOptions {
+        config: Some(file),
+        listen: Some(([127, 0, 0, 1], 0).into()),
+        operator_listen: None,
+    };
+    runtime.block_on(async {
+        let gateway = Gateway::start(&options, BTreeMap::new()).await.unwrap();
+        let address = gateway.address().unwrap();
+        tokio::spawn(gateway.run(std::future::pending()));
+        address
+    })
+}
+
+/// What the gateway's thread allocates for some requests on one connection.
+fn count(runtime: &Runtime, gateway: SocketAddr, row: &Row) -> AllocationInfo {
+    let head = format!(
+        "POST {} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        row.path,
+        row.body.len()
+    );
+    let request = [head.as_bytes(), row.body.as_bytes()].concat();
+    let stream = TcpStream::connect(gateway).unwrap();
+    let connection = send(runtime, stream, request.clone(), WARM_UP);
+    let mut connection = Some(connection);
+    allocation_counter::measure(|| {
+        let stream = connection.take().unwrap();
+        connection = Some(send(runtime, stream, request.clone(), COUNTED));
+    })
+}
+
+/// Sends requests from another thread while the gateway runs on this one.
+fn send(runtime: &Runtime, mut stream: TcpStream, request: Vec<u8>, count: usize) -> TcpStream {
+    let (done, finished) = oneshot::channel();
+    let client = thread::spawn(move || {
+        for _ in 0..count {
+            stream.write_all(&request).unwrap();
+            let (head, _) = read_message(&mut BufReader::new(&stream)).unwrap();
+            assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        }
+        let _ = done.send(());
+        stream
+    });
+    // If the client fails, its panic is reported by the join.
+    let _ = runtime.block_on(finished);
+    client.join().unwrap()
+}
+
+/// An upstream that answers every request in the dialect of its path.
+fn upstream() -> SocketAddr {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            thread::spawn(move || serve(&stream.unwrap()));
+        }
+    });
+    address
+}
+
+fn serve(stream: &TcpStream) {
+    let mut reader = BufReader::new(stream);
+    while let Some((head, _)) = read_message(&mut reader) {
+        let body = match head.contains("/messages") {
+            true => MESSAGES,
+            false => CHAT,
+        };
+        let response = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut writer = stream;
+        if writer.write_all(response.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+/// The head and body of the next message; `None` at the end.
+fn read_message(reader: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let lengths = head.lines().filter_map(|line| line.split_once(": "));
+    let length = lengths
+        .filter(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+        .find_map(|(_, value)| value.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    reader.read_exact(&mut body).ok()?;
+    Some((head, body))
+}
