@@ -11,7 +11,7 @@ use memchr::{memchr_iter, memchr2};
 pub(crate) const HEAVY_VALUES: usize = 4_096;
 
 /// An upper bound at memory speed: includes commas and brackets inside strings.
-fn upper_bound(body: &[u8]) -> usize {
+pub(crate) fn upper_bound(body: &[u8]) -> usize {
     let count = |byte| memchr_iter(byte, body).count();
     1 + count(b',') + count(b'[') + count(b'{')
 }

@@ -30,14 +30,10 @@ use task::LaneTask;
 
 use crate::json_values::{self, HEAVY_VALUES};
 
-/// Bodies above this size move to the lane. Text takes less than 8 ns of CPU per byte, from
-/// its first byte to the last of the upstream request, and bodies of many values move
-/// whatever their size, so everything that stays costs about 2 ms at most.
-pub(crate) const THRESHOLD: usize = 128 * 1024;
-
-/// Responses above this size are encoded on the lane. The values of a response are not
-/// counted, and the costliest take 30 ns per byte.
-const RESPONSE_THRESHOLD: usize = 64 * 1024;
+/// Bodies above this size move to the lane. The costliest valid body takes less than 30
+/// ns of CPU per byte, from its first byte to the last of the upstream request, so
+/// everything below costs less than 2 ms.
+pub(crate) const THRESHOLD: usize = 64 * 1024;
 
 /// Bodies above this size are bulky. Typical images and conversations of this size take
 /// less than 10 ms, the costliest body about 50.
@@ -139,7 +135,7 @@ impl LaneHandle {
     /// lane.
     pub(crate) fn new(lane: &Arc<HeavyLane>, flow: Flow, body: &[u8], threshold: usize) -> Self {
         let bytes = body.len();
-        let dense = || json_values::exceed(body, HEAVY_VALUES);
+        let dense = || bytes > HEAVY_VALUES && json_values::upper_bound(body) > HEAVY_VALUES;
         Self {
             lane: Arc::clone(lane),
             flow,
@@ -154,10 +150,9 @@ impl LaneHandle {
         self.on_lane
     }
 
-    /// Whether encoding a response of `bytes` bytes must move to the lane first.
+    /// Whether work on `bytes` bytes must move to the lane first.
     pub(crate) fn must_move(&self, bytes: usize) -> bool {
-        let enabled = self.threshold < usize::MAX;
-        enabled && !self.runs_on_lane() && bytes > RESPONSE_THRESHOLD
+        !self.runs_on_lane() && bytes > self.threshold
     }
 
     /// Runs work on the request's body; dropping the job cancels it.

@@ -257,17 +257,6 @@ pub(super) const SERVED: &[Shape] = &[
         VALUES_LIMIT,
         [r#"{"model":"oa/m","x":["#, "0␣", ",", "]}"],
     ),
-    served(
-        "escapes, Chat to Messages",
-        CHAT,
-        usize::MAX,
-        [
-            r#"{"model":"an/m","messages":[{"role":"user","content":""#,
-            r"\u0001",
-            "",
-            r#""}]}"#,
-        ],
-    ),
 ];
 
 /// Refused for other reasons than a limit.
