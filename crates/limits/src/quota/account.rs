@@ -159,7 +159,9 @@ impl Account {
         let mut state = self.lock();
         state.demand.add(now, amount);
         state.last_used = now;
-        if state.available() < amount {
+        // Nothing fits into a budget of nothing, whatever its store says.
+        let none = self.terms.strict && self.terms.limit == Nanodollars::ZERO;
+        if state.available() < amount && !none {
             self.ask(state, now, amount);
             state = self.lock();
         }

@@ -49,6 +49,8 @@ struct LevelState {
     /// The largest window seen, by kind: a clock that jumps back reopens none.
     windows: [i64; 4],
     accounts: [Option<Arc<Account>>; 4],
+    /// Accounts of earlier windows or limits whose reservations are not settled yet.
+    retired: Vec<Arc<Account>>,
     last_used: Duration,
 }
 
@@ -70,6 +72,7 @@ impl Level {
                 seats: None,
                 windows: [i64::MIN; 4],
                 accounts: Default::default(),
+                retired: Vec::new(),
                 last_used: Duration::ZERO,
             }),
         }
@@ -83,7 +86,8 @@ impl Level {
     /// Applies a policy, unless a newer one is in effect.
     pub(super) fn configure(&self, version: u64, policy: &Arc<LimitPolicy>) {
         let mut state = self.lock();
-        if version <= state.version {
+        // Keys can change at run time, within one version of the configuration.
+        if version < state.version {
             return;
         }
         state.version = version;
@@ -250,9 +254,8 @@ impl Level {
     ) -> Option<Arc<Account>> {
         let at = window as usize;
         let Some(limit) = state.policy.budget.of(window) else {
-            if let Some(old) = state.accounts[at].take() {
-                old.retire();
-            }
+            let old = state.accounts[at].take();
+            state.retire(old);
             return None;
         };
         let number = window.number(now.day).max(state.windows[at]);
@@ -263,7 +266,8 @@ impl Level {
             if terms.number == number && terms.limit == limit && terms.strict == strict {
                 return Some(Arc::clone(account));
             }
-            account.retire();
+            let old = state.accounts[at].take();
+            state.retire(old);
         }
         let terms = AccountTerms {
             level: self.id.clone(),
@@ -305,7 +309,7 @@ impl Level {
     /// The live reservations: their number and their sum over all windows.
     pub fn open_reservations(&self) -> (u64, Nanodollars) {
         let state = self.lock();
-        let accounts = state.accounts.iter().flatten();
+        let accounts = state.accounts.iter().flatten().chain(&state.retired);
         accounts.fold((0, Nanodollars::ZERO), |(count, sum), account| {
             let (more, amount) = account.open();
             (count + more, sum.plus(amount))
@@ -316,14 +320,14 @@ impl Level {
     /// be forgotten.
     pub(super) fn sweep(&self, now: Duration, since: Duration) -> bool {
         let mut state = self.lock();
-        for slot in &mut state.accounts {
-            if let Some(idle) = slot.take_if(|account| account.is_idle_since(since)) {
-                idle.retire();
-            }
+        for at in 0..state.accounts.len() {
+            let idle = state.accounts[at].take_if(|account| account.is_idle_since(since));
+            state.retire(idle);
         }
         let full = |bucket: &Option<Gcra>| bucket.as_ref().is_none_or(|b| b.is_full(now));
         let seated = |seats: &FairSemaphore| seats.available() < seats.total();
         state.accounts.iter().all(Option::is_none)
+            && state.retired.is_empty()
             && full(&state.requests)
             && full(&state.tokens)
             && !state.seats.as_ref().is_some_and(seated)
@@ -332,13 +336,27 @@ impl Level {
 
     /// Gives all leases back, those in use when their reservations end.
     pub(super) fn retire(&self) {
-        for account in self.lock().accounts.iter_mut().filter_map(Option::take) {
-            account.retire();
+        let mut state = self.lock();
+        for account in std::mem::take(&mut state.accounts) {
+            state.retire(account);
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, LevelState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LevelState {
+    /// Retires an account, and remembers it until its reservations are settled.
+    fn retire(&mut self, account: Option<Arc<Account>>) {
+        self.retired.retain(|account| account.open().0 > 0);
+        if let Some(account) = account {
+            account.retire();
+            if account.open().0 > 0 {
+                self.retired.push(account);
+            }
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -25,7 +24,6 @@ pub struct LimitRegistry {
     alerts: Arc<dyn AlertSink>,
     shards: [Shard; SHARDS],
     hasher: RandomState,
-    versions: AtomicU64,
 }
 
 /// A level and what is configured for it.
@@ -45,16 +43,11 @@ impl LimitRegistry {
             alerts,
             shards: Default::default(),
             hasher: RandomState::new(),
-            versions: AtomicU64::new(0),
         }
     }
 
-    /// The version of the next configuration. A level keeps the newest it has seen.
-    pub fn next_version(&self) -> u64 {
-        self.versions.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    /// The stack of a caller. Levels without limits are left out.
+    /// The stack of a caller. Levels without limits are left out. Versions grow with each
+    /// configuration; a level ignores policies of an older one.
     pub fn stack(&self, version: u64, levels: &[LevelPolicy]) -> LimitStack {
         let limited = levels.iter().filter_map(|LevelPolicy { id, policy }| {
             if policy.is_unlimited() {

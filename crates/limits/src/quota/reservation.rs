@@ -31,6 +31,14 @@ impl Reservation {
         }
     }
 
+    /// The number of budgets in which money is held, and the sum over them.
+    pub fn held(&self) -> (u64, Nanodollars) {
+        let none = (0, Nanodollars::ZERO);
+        self.money.iter().fold(none, |(count, sum), held| {
+            (count + 1, sum.plus(held.amount))
+        })
+    }
+
     /// Whether nothing is held.
     pub fn is_empty(&self) -> bool {
         self.tokens.is_empty() && self.money.is_empty()

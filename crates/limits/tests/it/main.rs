@@ -4,3 +4,4 @@
 
 mod fairness;
 mod model;
+mod quota;
