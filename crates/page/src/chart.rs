@@ -102,6 +102,7 @@ mod tests {
         let svg = bars(
             "requests",
             "Requests",
+            "1,001",
             &[bar("a", 1000.0), bar("b", 1.0), bar("c", 0.0)],
         );
         let svg = svg.into_string();

@@ -23,7 +23,8 @@ use tokio_postgres::config::{Host, SslMode};
 #[derive(Clone)]
 pub struct PostgresUrl {
     text: Arc<str>,
-    config: Config,
+    /// Shared: it is large.
+    config: Arc<Config>,
     root: Option<PathBuf>,
 }
 
@@ -84,7 +85,7 @@ impl FromStr for PostgresUrl {
         config.application_name("majordomo");
         Ok(Self {
             text: text.into(),
-            config,
+            config: Arc::new(config),
             root,
         })
     }
