@@ -1,22 +1,29 @@
 //! Keeps every call that a request makes to a provider, for its record.
 //!
-//! A gate that admits every attempt: the chain and the describers tell it what they send
-//! and how it ended, whatever becomes of their futures. The sinks learn of each call when
-//! it begins. May use `clip`, `outcome` and `record`.
+//! A gate: the chain and the describers tell it what they send and how it ended, whatever
+//! becomes of their futures. It admits every attempt for which the caller's limits can be
+//! reserved. The sinks learn of each call when it begins. May use `clip`, `outcome`,
+//! `quota` and `record`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use majordomo::Usage;
 use majordomo::chain::{
     AttemptEnd, AttemptGate, AttemptKind, AttemptPermit, AttemptReport, GateDecision, GatePass,
     PendingAttempt,
 };
 use majordomo::llm::{HeuristicEstimator, TokenEstimator};
 use majordomo_ledger::SettleClass;
+use tokio::time::timeout_at;
 
 use crate::clip::clip;
 use crate::outcome::MAX_TARGET_LABEL;
+use crate::quota::{AttemptHold, AttemptLimits, HoldOutcome};
 use crate::record::{CallOutcome, Sinks, StartedCall, UpstreamCall, UsageSource};
+
+/// How long an attempt waits for the store of a budget.
+const STORE_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// The calls of one request.
 pub(crate) struct CallJournal {
@@ -27,6 +34,8 @@ pub(crate) struct CallJournal {
     id: Arc<str>,
     sinks: Arc<Sinks>,
     calls: Mutex<Vec<JournalEntry>>,
+    /// The limits of the caller.
+    limits: Option<AttemptLimits>,
 }
 
 struct JournalEntry {
@@ -43,14 +52,25 @@ enum EntryState {
 
 impl CallJournal {
     /// The journal of a request that arrived then.
-    pub(crate) fn new(id: Arc<str>, arrived: Instant, sinks: Arc<Sinks>) -> Arc<Self> {
+    pub(crate) fn new(
+        id: Arc<str>,
+        arrived: Instant,
+        sinks: Arc<Sinks>,
+        limits: Option<AttemptLimits>,
+    ) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
             arrived,
             id,
             sinks,
             calls: Mutex::default(),
+            limits,
         })
+    }
+
+    /// The limits on the attempts.
+    pub(crate) fn limits(&self) -> Option<&AttemptLimits> {
+        self.limits.as_ref()
     }
 
     /// Takes the calls of a request that is over after `took`. A call that is still open,
@@ -92,13 +112,47 @@ impl CallJournal {
 
 impl AttemptGate for CallJournal {
     fn enter<'a>(&'a self, attempt: &PendingAttempt<'a>) -> GateDecision<'a> {
+        let bounded = self.limits.as_ref();
+        let bounded = bounded.and_then(|limits| Some((limits, limits.bound(attempt)?)));
+        let Some((limits, mut bound)) = bounded else {
+            return GateDecision::admit(self.admit(attempt, None));
+        };
+        match limits.hold(&mut bound) {
+            HoldOutcome::Held(hold) => GateDecision::admit(self.admit(attempt, Some(hold))),
+            HoldOutcome::Refused(refusal) => GateDecision::refuse(refusal),
+            HoldOutcome::Waiting(mut wait) => {
+                let attempt = *attempt;
+                GateDecision::Later(Box::pin(async move {
+                    let deadline = tokio::time::Instant::now() + STORE_TIMEOUT;
+                    loop {
+                        if timeout_at(deadline, wait.replied()).await.is_err() {
+                            return Err(limits.refused(wait.refusal()));
+                        }
+                        match limits.hold(&mut bound) {
+                            HoldOutcome::Held(hold) => {
+                                return Ok(self.admit(&attempt, Some(hold)));
+                            }
+                            HoldOutcome::Refused(refusal) => return Err(refusal),
+                            HoldOutcome::Waiting(next) => wait = next,
+                        }
+                    }
+                }))
+            }
+        }
+    }
+}
+
+impl CallJournal {
+    /// Opens the entry of an attempt that is about to be sent.
+    fn admit(&self, attempt: &PendingAttempt<'_>, hold: Option<AttemptHold>) -> GatePass {
         let mut call = UpstreamCall::open(attempt.kind);
         clip(attempt.target.as_str(), MAX_TARGET_LABEL).clone_into(&mut call.target);
         call.at = attempt.began.saturating_duration_since(self.arrived);
         // By length alone: the target's own estimate would read all of the text.
-        call.usage.input = match attempt.kind {
-            AttemptKind::Embed => attempt.input_tokens(),
-            _ => HeuristicEstimator.estimate(attempt.request),
+        call.usage.input = match (&hold, attempt.kind) {
+            (Some(hold), _) => hold.input,
+            (None, AttemptKind::Embed) => attempt.input_tokens(),
+            (None, _) => HeuristicEstimator.estimate(attempt.request),
         };
         let mut calls = self.calls();
         let index = calls.len();
@@ -113,20 +167,40 @@ impl AttemptGate for CallJournal {
             call,
             state: EntryState::Open,
         });
-        GateDecision::admit(GatePass::new(JournalPermit {
+        let estimated = calls.last().map_or(0, |entry| entry.call.usage.input);
+        let max_tokens = hold.as_ref().and_then(|hold| hold.max_tokens);
+        let pass = GatePass::new(JournalPermit {
             journal: Weak::clone(&self.this),
             index,
-        }))
+            kind: attempt.kind,
+            estimated,
+            hold,
+        });
+        match max_tokens {
+            Some(most) => pass.max_tokens(most),
+            None => pass,
+        }
     }
 }
 
 struct JournalPermit {
     journal: Weak<CallJournal>,
     index: usize,
+    kind: AttemptKind,
+    /// The estimated input tokens.
+    estimated: u64,
+    hold: Option<AttemptHold>,
 }
 
 impl AttemptPermit for JournalPermit {
-    fn settle(self: Box<Self>, report: AttemptReport) {
+    fn settle(mut self: Box<Self>, report: AttemptReport) {
+        let (usage, source) = settled_usage(self.kind, self.estimated, &report);
+        // An attempt that was not sent gives its reservation back by dropping it.
+        if report.end != AttemptEnd::NotSent
+            && let Some(hold) = self.hold.take()
+        {
+            hold.settle((source != UsageSource::Unknown).then_some(&usage));
+        }
         let Some(journal) = self.journal.upgrade() else {
             return;
         };
@@ -140,7 +214,29 @@ impl AttemptPermit for JournalPermit {
             _ => EntryState::Settled,
         };
         entry.call.settle(&report);
+        (entry.call.usage, entry.call.usage_source) = (usage, source);
     }
+}
+
+/// What an attempt used, and how that is known.
+fn settled_usage(
+    kind: AttemptKind,
+    estimated: u64,
+    report: &AttemptReport,
+) -> (Usage, UsageSource) {
+    let mut usage = report.usage();
+    let source = match (report.reported, report.end) {
+        (Some(_), AttemptEnd::Served) => UsageSource::Reported,
+        (Some(_), _) => UsageSource::Partial,
+        // An error response is not billed.
+        (None, AttemptEnd::Failed { .. }) if report.received_bytes == 0 => UsageSource::Unknown,
+        (None, _) if kind == AttemptKind::Count => UsageSource::Unknown,
+        (None, _) => {
+            usage.input = estimated;
+            UsageSource::Estimated
+        }
+    };
+    (usage, source)
 }
 
 impl UpstreamCall {
@@ -164,7 +260,7 @@ impl UpstreamCall {
         }
     }
 
-    /// Completes the call. Until now its usage was our estimate of its input.
+    /// Completes the call, except for its usage.
     fn settle(&mut self, report: &AttemptReport) {
         self.took = report.took;
         self.first_token = report.first_token;
@@ -173,21 +269,8 @@ impl UpstreamCall {
             AttemptEnd::Failed { class, status } => (CallOutcome::Failed, Some(class), status),
             _ => (CallOutcome::Cancelled, None, None),
         };
-        let estimated = self.usage.input;
-        self.usage = report.usage();
-        let served = self.outcome == CallOutcome::Served;
-        self.usage_source = match report.reported {
-            Some(_) if served => UsageSource::Reported,
-            Some(_) => UsageSource::Partial,
-            // An error response is not billed.
-            None if self.outcome == CallOutcome::Failed && report.received_bytes == 0 => {
-                UsageSource::Unknown
-            }
-            None if self.kind == AttemptKind::Count => UsageSource::Unknown,
-            None => {
-                self.usage.input = estimated;
-                UsageSource::Estimated
-            }
-        };
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,3 +16,9 @@ pub(crate) fn unix_now() -> u64 {
     let since = wall_clock().duration_since(UNIX_EPOCH);
     since.map(|since| since.as_secs()).unwrap_or_default()
 }
+
+/// Milliseconds of Unix time.
+pub(crate) fn unix_millis(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -9,6 +9,7 @@ use majordomo::chain::{AttemptGate, AttemptKind};
 use majordomo::llm::{AttemptLog, Change};
 use majordomo::{Chain, Error, Event, Model, Request, Response, Usage};
 use majordomo_ledger::Cost;
+use majordomo_limits::Refusal;
 use majordomo_vision::Scope;
 use majordomo_wire::Loss;
 use tokio::time::Instant;
@@ -20,6 +21,7 @@ use crate::fronts::{EndpointLabels, Front};
 use crate::identity::CallerIdentity;
 use crate::outcome::{AttemptSummary, MAX_MODEL_NAME, MAX_TEXT, RequestOutcome, reason};
 use crate::pricing::Pricing;
+use crate::quota::{AttemptLimits, CallerLimits};
 use crate::record::{
     Description, FinishedRequest, Needs, RequestKind, ResponseMetadata, RoutedRequest, Sinks,
     StartedRequest, TraceParent, UpstreamCall, UsageSource, charge, cut, limit_changes,
@@ -35,6 +37,8 @@ pub(crate) struct Exchange {
     journal: Option<Arc<CallJournal>>,
     /// The scope of its image descriptions.
     scope: Option<Scope>,
+    /// The limits of the caller.
+    limits: Option<Arc<CallerLimits>>,
     /// The prices that held when it was routed.
     pricing: Option<Arc<Pricing>>,
     record: FinishedRequest,
@@ -71,6 +75,7 @@ impl Exchange {
             journal: None,
             began: Instant::now(),
             scope: None,
+            limits: None,
             pricing: None,
             record,
         }
@@ -81,17 +86,51 @@ impl Exchange {
         &self.record.id
     }
 
+    /// What it asks for.
+    pub(crate) fn kind(&self) -> RequestKind {
+        self.record.kind
+    }
+
     /// The gate that every call of this request passes.
-    pub(crate) fn gate(&mut self) -> Arc<dyn AttemptGate> {
+    pub(crate) fn gate(&mut self, pricing: &Arc<Pricing>) -> Arc<dyn AttemptGate> {
         let arrived = self.began.into_std();
         let journal = self.journal.get_or_insert_with(|| {
             CallJournal::new(
                 Arc::clone(&self.record.id),
                 arrived,
                 Arc::clone(&self.sinks),
+                self.limits
+                    .as_ref()
+                    .map(|limits| AttemptLimits::new(Arc::clone(limits), Arc::clone(pricing))),
             )
         });
         Arc::clone(journal) as _
+    }
+
+    /// Sets the limits of the caller.
+    pub(crate) fn set_limits(&mut self, limits: Option<Arc<CallerLimits>>) {
+        self.limits = limits;
+    }
+
+    /// The limits of the caller.
+    pub(crate) fn limits(&self) -> Option<&Arc<CallerLimits>> {
+        self.limits.as_ref()
+    }
+
+    /// The calls, once there may be one.
+    pub(crate) fn journal(&self) -> Option<Arc<CallJournal>> {
+        self.journal.clone()
+    }
+
+    /// Why limits refused an attempt.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        self.journal.as_ref()?.limits()?.refusal()
+    }
+
+    /// Budgets that are only watched and that this request exceeds.
+    pub(crate) fn exceeded_budgets(&self) -> Vec<String> {
+        let limits = self.journal.as_ref().and_then(|journal| journal.limits());
+        limits.map(AttemptLimits::exceeded).unwrap_or_default()
     }
 
     /// Sets the client's parent span, if a sink needs it.
@@ -162,6 +201,9 @@ impl Exchange {
     pub(crate) fn served(&mut self, target: &str, attempt_log: &AttemptLog) {
         self.record.target = Some(clip(target, MAX_TEXT).to_owned());
         self.set_attempts(attempt_log);
+        let limits = self.journal.as_ref().and_then(|journal| journal.limits());
+        let replacement = limits.and_then(AttemptLimits::replacement);
+        self.record.changes.extend(replacement);
         self.record.changes.extend_from_slice(attempt_log.changes());
     }
 

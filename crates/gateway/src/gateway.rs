@@ -14,6 +14,7 @@ use crate::config::transition::AtStartup;
 use crate::config::{self, Config, ConfigWatch, Detected, Diagnostics, LedgerPlace};
 use crate::ledger_sink::{LedgerSink, now_millis};
 use crate::operator::{Operator, OperatorThread};
+use crate::quota::{Quotas, Webhook};
 use crate::reload::{Reloader, StateLoader};
 use crate::server::{certificate_host, local};
 use crate::{GatewayState, Limits, RequestSink, Server};
@@ -156,6 +157,7 @@ impl Gateway {
         let operator = bound.map_err(|reason| StartError::Operator { address, reason })?;
         add_span_sink(&server, &loader);
         add_ledger(&server, &loader, &state);
+        keep_budgets(&server, &loader, &state);
         Ok(Self {
             server,
             operator,
@@ -259,6 +261,12 @@ impl Gateway {
             ],
             tls: server.tls.is_some(),
         };
+        let quotas = context.quotas();
+        let webhook = {
+            let state = Arc::clone(&context.state);
+            let alerts = move || state.load().config().limits.alerts.clone();
+            Webhook::new(self.loader.transport.clone(), alerts)
+        };
         let reload = Reloader::new(
             self.loader,
             self.server.handle(),
@@ -284,8 +292,10 @@ impl Gateway {
             () = serving => {}
             () = watching => {}
             () = operator.ended() => {}
+            () = quotas.run(&webhook) => {}
         }
         operator.stop().await;
+        quotas.stop().await;
         context.sinks().stop().await;
     }
 }
@@ -335,6 +345,25 @@ fn add_ledger(server: &Server, loader: &StateLoader, state: &GatewayState) {
             "the price table is older than 60 days; upgrade majordomo, or set `file` in [prices]"
         );
     }
+}
+
+/// Keeps budgets in the ledger's store, if there is one.
+fn keep_budgets(server: &Server, loader: &StateLoader, state: &GatewayState) {
+    let folder = state.config().ledger.folder(&loader.environment);
+    let Some(folder) = folder else {
+        if state.config().has_budgets() {
+            tracing::warn!("budgets begin anew with every start: there is no ledger");
+        }
+        return;
+    };
+    let node = loader.environment.get("HOSTNAME");
+    let node = node.map_or("local", String::as_str).into();
+    let place = majordomo_ledger::StorePlace::Folder(folder);
+    let quotas = Quotas::new(Some((place, node)));
+    if state.config().has_budgets() {
+        quotas.open_store();
+    }
+    server.context().set_quotas(quotas);
 }
 
 /// If clients use any free port, so does the operator, unless configured.

@@ -42,6 +42,7 @@ mod operator;
 mod outcome;
 mod pricing;
 mod processors;
+mod quota;
 mod record;
 mod relay;
 mod reload;

@@ -1,16 +1,54 @@
 //! Error responses in the client's own dialect.
 
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
-use majordomo::Error;
+use majordomo::llm::AttemptLog;
+use majordomo::{Error, ErrorKind};
+use majordomo_limits::Refusal;
 
 use crate::client_error::{for_client, is_final};
 use crate::exchange::Exchange;
 use crate::fronts::Front;
+use crate::quota::{CallerLimits, refusal_error};
 use crate::response_body::Body;
 use crate::response_headers;
 
+/// The response to a request that a limit refuses.
+pub(crate) fn refuse(
+    front: Front,
+    mut exchange: Exchange,
+    caller: &CallerLimits,
+    refusal: &Refusal,
+    attempts: AttemptLog,
+) -> Response<Body> {
+    let (error, final_one) = refusal_error(refusal, caller, front);
+    let error = error.with_attempt_log(attempts);
+    let mut response = error_response(front, &error);
+    exchange.failed(&error, response.status().as_u16());
+    let map = response.headers_mut();
+    if final_one {
+        map.insert("x-should-retry", HeaderValue::from_static("false"));
+    }
+    if let Some(wait) = error.retry_after() {
+        // OpenAI's and Anthropic's SDKs prefer it to whole seconds.
+        insert(
+            map,
+            "retry-after-ms",
+            &wait.as_nanos().div_ceil(1_000_000).to_string(),
+        );
+    }
+    response_headers::describe(map, front, &exchange);
+    response
+}
+
 /// The response to a failed request.
 pub(crate) fn fail(front: Front, mut exchange: Exchange, error: Error) -> Response<Body> {
+    if error.kind() == ErrorKind::Denied
+        && let Some(caller) = exchange.limits().cloned()
+        && let Some(refusal) = exchange.refusal()
+    {
+        let attempts = error.attempt_log().clone();
+        return refuse(front, exchange, &caller, &refusal, attempts);
+    }
     let pointless = is_final(&error);
     let error = for_client(error);
     let mut response = error_response(front, &error);

@@ -9,6 +9,7 @@ use majordomo_ledger::Cost;
 
 use crate::exchange::Exchange;
 use crate::fronts::Front;
+use crate::quota::add_limit_headers;
 
 /// Longest list of changes; the log has all of them.
 const LONGEST: usize = 2_000;
@@ -32,6 +33,16 @@ pub(crate) fn describe(headers: &mut HeaderMap, front: Front, exchange: &Exchang
     }
     if !exchange.changes().is_empty() {
         insert("x-majordomo-changes", &changes(exchange.changes()));
+    }
+    let exceeded = exchange.exceeded_budgets();
+    if !exceeded.is_empty() {
+        insert(
+            "x-majordomo-budget-exceeded",
+            &printable(&exceeded.join(", ")),
+        );
+    }
+    if let Some(caller) = exchange.limits() {
+        add_limit_headers(headers, front, caller);
     }
 }
 

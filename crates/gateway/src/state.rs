@@ -1,7 +1,7 @@
 //! The state built from one configuration; a reload replaces it as a whole.
 //!
 //! May use everything below the server: `admitted`, `catalogue`, `config`,
-//! `fetch`, `keys`, `pricing`, `routes`, `shapes`.
+//! `fetch`, `keys`, `pricing`, `quota`, `routes`, `shapes`.
 
 mod plan;
 
@@ -25,6 +25,7 @@ use crate::fetch::Fetcher;
 use crate::keys::ClientKeys;
 use crate::pricing::Pricing;
 use crate::processors;
+use crate::quota::LimitTerms;
 use crate::routes::{PartitionSnapshot, Routes};
 use crate::shapes::{RemoteImages, Stateful};
 
@@ -44,6 +45,8 @@ pub struct GatewayState {
     pub(crate) pricing: Arc<Pricing>,
     /// The benches of the last day, kept across reloads.
     pub(crate) benches: Arc<BenchHistory>,
+    /// Limits beyond those of keys and teams.
+    pub(crate) limits: LimitTerms,
 }
 
 impl GatewayState {
@@ -125,6 +128,7 @@ impl GatewayState {
             vision: Arc::new(vision),
             pricing: Arc::new(Pricing::new(config, &registry)?),
             benches,
+            limits: LimitTerms::new(&config.limits, earlier.map(|old| &old.limits)),
             registry,
         })
     }

@@ -11,6 +11,7 @@ use majordomo_limits::{
     WhenExhausted,
 };
 
+use super::Config;
 use super::reader::{ConfigField, Section};
 
 const BUDGET_HINT: &str = "write an amount per window: `budget = { day = \"5 USD\" }`";
@@ -39,6 +40,17 @@ pub struct AlertSettings {
     pub url: String,
     /// Signs the body.
     pub secret: SecretString,
+}
+
+impl Config {
+    /// Whether money is limited anywhere.
+    pub(crate) fn has_budgets(&self) -> bool {
+        let keys = self.keys.iter().map(|key| &key.limits);
+        let teams = self.teams.iter().map(|team| &team.limits);
+        let others = [&self.limits.everyone, &self.limits.end_users];
+        let mut all = keys.chain(teams).chain(others);
+        all.any(|policy| !policy.budget.is_empty())
+    }
 }
 
 impl Default for LimitSettings {

@@ -57,7 +57,7 @@ async fn count(
     admitted
         .exchange
         .routed(&chain, plan.trace, Some(&request), &state.pricing);
-    let chain = chain.gated_by(admitted.exchange.gate());
+    let chain = chain.gated_by(admitted.exchange.gate(&state.pricing));
     let tokens = chain.count_tokens(request).await;
     Ok(counter.write_response(tokens))
 }

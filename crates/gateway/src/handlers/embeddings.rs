@@ -57,6 +57,6 @@ async fn embedded(
     admitted
         .exchange
         .routed(&chain, trace, None, &state.pricing);
-    let chain = chain.gated_by(admitted.exchange.gate());
+    let chain = chain.gated_by(admitted.exchange.gate(&state.pricing));
     chain.embed(front.dialect(), body).await
 }

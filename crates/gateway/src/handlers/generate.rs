@@ -11,9 +11,11 @@ use majordomo_wire::{ForwardedCalls, Incoming, ReadError, Reply, StreamWriter};
 use tokio::time::timeout;
 
 use crate::admitted::AdmittedRequest;
+use crate::call_journal::CallJournal;
 use crate::client_error::for_client;
 use crate::fronts::{Front, StreamMode, forwarded_headers};
 use crate::heavy_lane::LaneHandle;
+use crate::quota::AttemptLimits;
 use crate::relay::{Opener, Relay, ReplyOptions, reply};
 use crate::request_id::new_id;
 use crate::respond::fail;
@@ -44,6 +46,8 @@ pub(crate) async fn generate(
 struct PlannedRequest {
     request: Request,
     chain: Chain,
+    /// Serves if a budget covers this and not `chain`.
+    cheaper: Option<Chain>,
     stream: bool,
     options: ReplyOptions,
 }
@@ -77,10 +81,11 @@ async fn plan_request(
     admitted.allow(&model)?;
     let request = request.client_headers(forwarded_headers(&admitted.headers));
     let key = admitted.key.as_ref().map(|key| key.name());
-    let gate = admitted.exchange.gate();
+    let gate = admitted.exchange.gate(&state.pricing);
     let scope = Scope::gated(key.unwrap_or_default(), Arc::clone(&gate));
     admitted.exchange.set_describe_scope(scope.clone());
-    let plan = state.plan(&model, request, admitted, scope).await?;
+    let plan = state.plan(&model, request, admitted, scope.clone()).await?;
+    let cheaper = cheaper_chain(state, admitted, &plan.request, scope).await;
     admitted.exchange.add_changes(plan.changes);
     let exchange = &mut admitted.exchange;
     exchange.routed(&plan.chain, plan.trace, Some(&plan.request), &state.pricing);
@@ -100,9 +105,45 @@ async fn plan_request(
             began: admitted.exchange.began(),
         },
         request: plan.request,
+        cheaper: cheaper.map(|chain| chain.gated_by(Arc::clone(&gate))),
         chain: plan.chain.gated_by(gate),
         stream,
     })
+}
+
+/// The chain of the cheaper spec that a budget names. The key must allow it as well.
+async fn cheaper_chain(
+    state: &Arc<GatewayState>,
+    admitted: &AdmittedRequest,
+    request: &Request,
+    scope: Scope,
+) -> Option<Chain> {
+    let spec = admitted.exchange.limits()?.stack().cheaper_spec()?;
+    admitted.allow(&spec).ok()?;
+    let chain = state.chain(&spec).await.ok()?;
+    Some(state.with_descriptions(chain, request, &state.routes.describers, scope))
+}
+
+/// Calls the chain, and the cheaper one if only that is covered by the budget.
+async fn affordable<T, F: Future<Output = Result<T>>>(
+    (chain, cheaper): (Chain, Option<Chain>),
+    journal: Option<Arc<CallJournal>>,
+    request: Request,
+    call: impl Fn(Chain, Request) -> F,
+) -> Result<T> {
+    let Some(cheaper) = cheaper else {
+        return call(chain, request).await;
+    };
+    match call(chain, request.clone()).await {
+        Err(error) if error.kind() == ErrorKind::Denied => {
+            let limits = journal.as_ref().and_then(|journal| journal.limits());
+            if !limits.is_some_and(AttemptLimits::replace) {
+                return Err(error);
+            }
+            call(cheaper, request).await
+        }
+        served => served,
+    }
 }
 
 async fn respond_whole(
@@ -110,7 +151,10 @@ async fn respond_whole(
     planned: PlannedRequest,
     admitted: AdmittedRequest,
 ) -> Response<Body> {
-    let served = planned.chain.generate(planned.request).await;
+    let chains = (planned.chain, planned.cheaper);
+    let journal = admitted.exchange.journal();
+    let generate = |chain: Chain, request| async move { chain.generate(request).await };
+    let served = affordable(chains, journal, planned.request, generate).await;
     let response = match served {
         Ok(response) => response,
         Err(error) => return fail(front, admitted.exchange, error),
@@ -182,11 +226,13 @@ async fn respond_streaming(
     let PlannedRequest {
         request,
         chain,
+        cheaper,
         options,
         ..
     } = planned;
     let first_call = options.first_call;
-    let mut opening = open(front, chain, request);
+    let journal = admitted.exchange.journal();
+    let mut opening = open(front, (chain, cheaper), journal, request);
     let keep_alive = state.server.keepalive.filter(|_| !array);
     let opened = match keep_alive {
         None => opening.await,
@@ -255,8 +301,13 @@ fn failed_stream(writer: &mut dyn StreamWriter, error: &Error) -> Body {
 
 /// Opens the stream up to its commit point. The future is `'static` since it may
 /// outlive the response's head.
-fn open(front: Front, chain: Chain, request: Request) -> BoxFuture<'static, Result<Forwarding>> {
-    Box::pin(async move {
+fn open(
+    front: Front,
+    chains: (Chain, Option<Chain>),
+    journal: Option<Arc<CallJournal>>,
+    request: Request,
+) -> BoxFuture<'static, Result<Forwarding>> {
+    let open_one = move |chain: Chain, request: Request| async move {
         if front.forwards() {
             return chain.forward(request, front.dialect()).await;
         }
@@ -266,7 +317,8 @@ fn open(front: Front, chain: Chain, request: Request) -> BoxFuture<'static, Resu
             target: open.target,
             attempt_log: open.attempt_log,
         })
-    })
+    };
+    Box::pin(affordable(chains, journal, request, open_one))
 }
 
 fn opener(front: Front, fallback: String, options: ReplyOptions) -> Opener {

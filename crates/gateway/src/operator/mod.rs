@@ -247,6 +247,7 @@ async fn respond(
             if let Some(ledger) = context.ledger() {
                 metrics.push_str(&ledger_metrics(&ledger.status()));
             }
+            metrics.push_str(&context.quotas().metrics());
             page(StatusCode::OK, kind, metrics)
         }
         path => {

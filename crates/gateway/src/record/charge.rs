@@ -1,10 +1,9 @@
 //! What a call counts for: how its tokens are known, and what they cost.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use majordomo_ledger::{Cost, Quantities, SettleClass};
 
 use super::{FinishedRequest, UpstreamCall, UsageSource};
+use crate::clock::unix_millis;
 use crate::pricing::Pricing;
 
 /// Settles and prices the calls of a record, at the prices of their start.
@@ -38,10 +37,4 @@ fn settle(source: UsageSource) -> SettleClass {
         UsageSource::Estimated => SettleClass::Estimated,
         UsageSource::Unknown => SettleClass::Free,
     }
-}
-
-/// Milliseconds of Unix time.
-pub(crate) fn unix_millis(time: SystemTime) -> i64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -22,9 +22,10 @@ use majordomo::{Class, Effort, Request, Usage};
 use majordomo_ledger::Cost;
 use majordomo_vision::DescribeCall;
 
+pub(crate) use crate::clock::unix_millis;
 pub(crate) use bounds::{cut, limit_changes};
 pub use call::{CallOutcome, UpstreamCall, UsageSource};
-pub(crate) use charge::{charge, total, unix_millis};
+pub(crate) use charge::{charge, total};
 pub(crate) use log::RequestLog;
 pub use response::ResponseMetadata;
 pub(crate) use sink::Sinks;

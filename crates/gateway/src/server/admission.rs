@@ -80,6 +80,8 @@ pub(crate) struct RequestPermit {
     base_cost: u64,
     /// Acquired last, once the body is read.
     seat: Option<FairPermit>,
+    /// Seats of the caller's own limits.
+    own_seats: Vec<FairPermit>,
 }
 
 /// The remaining queue time of one request.
@@ -133,6 +135,7 @@ impl Admission {
             bytes,
             base_cost: self.base_cost,
             seat: None,
+            own_seats: Vec::new(),
         }
     }
 }
@@ -168,6 +171,11 @@ impl WaitBudget<'_> {
 }
 
 impl RequestPermit {
+    /// Keeps seats of the caller's limits as long as the request.
+    pub(crate) fn keep(&mut self, seats: Vec<FairPermit>) {
+        self.own_seats = seats;
+    }
+
     /// Grows the reservation to a body of `length` bytes so far and at most `most`.
     /// Never waits: two half-read bodies could wait for each other.
     pub(crate) fn grow_to(&mut self, length: u64, most: u64) -> Result<()> {

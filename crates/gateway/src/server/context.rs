@@ -14,6 +14,7 @@ use crate::heavy_lane::HeavyLane;
 use crate::ledger_sink::LedgerSink;
 use crate::live::LiveFeed;
 use crate::metrics::Metrics;
+use crate::quota::Quotas;
 use crate::record::{RequestLog, RequestSink, Sinks};
 use crate::state::{GatewayState, SharedState};
 use crate::traces::Traces;
@@ -33,6 +34,7 @@ pub(crate) struct ServerContext {
     /// One of the sinks, which can also be asked.
     ledger: ArcSwapOption<LedgerSink>,
     admission: ArcSwap<Admission>,
+    quotas: ArcSwap<Quotas>,
     /// Failed authentications by peer.
     pub(crate) auth_throttle: AuthThrottle,
     /// Browsers that signed in to the page.
@@ -72,6 +74,7 @@ impl ServerContext {
                 limits.queue_wait,
             )),
             sinks: ArcSwap::from_pointee(sinks),
+            quotas: ArcSwap::new(Quotas::new(None)),
             ledger: ArcSwapOption::empty(),
             traces,
             live,
@@ -115,6 +118,15 @@ impl ServerContext {
 
     pub(crate) fn ledger(&self) -> Option<Arc<LedgerSink>> {
         self.ledger.load_full()
+    }
+
+    /// Keeps budgets in a store, from the next request on.
+    pub(crate) fn set_quotas(&self, quotas: Arc<Quotas>) {
+        self.quotas.store(quotas);
+    }
+
+    pub(crate) fn quotas(&self) -> Arc<Quotas> {
+        self.quotas.load_full()
     }
 
     pub(crate) fn admission(&self) -> Arc<Admission> {

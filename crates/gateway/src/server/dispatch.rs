@@ -11,10 +11,13 @@ use http::header::{ALLOW, CONTENT_TYPE, HOST};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version};
 use hyper::body::{Body as _, Incoming};
+use majordomo::llm::AttemptLog;
 use majordomo::{Error, ErrorKind};
+use majordomo_limits::{Permit, Refusal};
 
 use super::admission::{RequestPermit, flow_of};
 use super::admit_body::admit_body;
+use super::admit_caller::admit_caller;
 use super::body_reader::{Pace, check_body_headers, read_small};
 use super::context::ServerContext;
 use super::guarded_body::{INTERNAL_ERROR, shutting_down};
@@ -28,8 +31,10 @@ use crate::fronts::{self, Endpoint, EndpointLabels, Front};
 use crate::handlers;
 use crate::heavy_lane::LaneHandle;
 use crate::identity::CallerIdentity;
+use crate::keys::ClientKey;
+use crate::quota::CallerLimits;
 use crate::record::{RequestKind, TraceParent, unix_millis};
-use crate::respond::{error_response, fail};
+use crate::respond::{error_response, fail, refuse};
 use crate::response_body::Body;
 use crate::state::GatewayState;
 use crate::trust::{Boundary, BoundaryRefusal, Caller, add_cors_headers, authenticate_client};
@@ -122,6 +127,13 @@ async fn admit(
     if let Err(error) = check_body_headers(&head.headers, announced, state.server.max_body) {
         return (fail(front, exchange, error), None);
     }
+    let seats = match limit(context, state, key.as_deref(), &mut exchange).await {
+        Ok(seats) => seats,
+        Err((caller, refusal)) => {
+            let log = AttemptLog::default();
+            return (refuse(front, exchange, &caller, &refusal, log), None);
+        }
+    };
     let admission = context.admission();
     let max_body = state.server.max_body;
     let flow = flow_of(key.as_deref(), from);
@@ -133,10 +145,11 @@ async fn admit(
         let error = Error::new(ErrorKind::Local, INTERNAL_ERROR).with_status(500);
         return (fail(front, exchange, error), None);
     };
-    let (permit, body) = match admit_body(&admission, flow, unread, max_body, pace).await {
+    let (mut permit, body) = match admit_body(&admission, flow, unread, max_body, pace).await {
         Ok(entered) => entered,
         Err(error) => return (fail(front, exchange, error), None),
     };
+    permit.keep(seats);
     let heavy = LaneHandle::new(&context.lane, flow, &body, context.limits.heavy);
     let admitted = AdmittedRequest {
         headers: head.headers,
@@ -164,6 +177,25 @@ async fn admit(
         () = context.cut.triggered() => error_response(front, &shutting_down()),
     };
     (response, Some(permit))
+}
+
+/// Applies the limits of a caller to a request for a model.
+async fn limit(
+    context: &ServerContext,
+    state: &GatewayState,
+    key: Option<&ClientKey>,
+    exchange: &mut Exchange,
+) -> Result<Vec<Permit>, (Arc<CallerLimits>, Refusal)> {
+    if exchange.kind() == RequestKind::Other {
+        return Ok(Vec::new());
+    }
+    let quotas = context.quotas();
+    let Some(caller) = CallerLimits::of(&quotas, &state.limits, key, exchange.caller()) else {
+        return Ok(Vec::new());
+    };
+    exchange.set_limits(Some(Arc::clone(&caller)));
+    let admitted = admit_caller(&caller).await;
+    admitted.map_err(|refusal| (caller, refusal))
 }
 
 /// Serves a large body on the heavy lane. The permit moves along: after a client

@@ -11,6 +11,7 @@
 mod activity;
 mod admission;
 mod admit_body;
+mod admit_caller;
 mod body_reader;
 mod certificate_host;
 mod connection;

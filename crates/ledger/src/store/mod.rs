@@ -107,6 +107,13 @@ pub trait Store: Send {
     /// Fails if the store cannot be written; then nothing is granted.
     fn grant_lease(&mut self, request: &LeaseRequest) -> Result<Option<Lease>, StoreError>;
 
+    /// What is settled or leased of a budget's window, by all nodes.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be read.
+    fn budget_taken(&mut self, budget: &str, window: i64) -> Result<crate::Cost, StoreError>;
+
     /// Ends a lease: what was spent is settled, the rest is free again. Ending it a second
     /// time changes nothing.
     ///

@@ -36,11 +36,16 @@ fn error_type(error: &Error) -> &'static str {
     match status_for_client(error) {
         401 => "authentication_error",
         403 => "permission_error",
-        429 if error.class() == Class::Quota => "insufficient_quota",
+        429 if is_quota(error) => "insufficient_quota",
         429 => "rate_limit_error",
         400..=499 => "invalid_request_error",
         _ => "server_error",
     }
+}
+
+/// Whether the account has no money left, at the provider or at the gateway.
+fn is_quota(error: &Error) -> bool {
+    error.class() == Class::Quota || error.code() == Some("insufficient_quota")
 }
 
 /// Returns OpenAI's error code where one exists, since clients branch on it, and

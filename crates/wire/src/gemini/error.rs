@@ -37,6 +37,14 @@ pub(super) fn write_into(error: &Error, object: &mut Object<'_>) {
                     o.string("reason", reason);
                 });
             }
+            if error.code() == Some("insufficient_quota") {
+                a.object(|o| {
+                    o.string("@type", "type.googleapis.com/google.rpc.QuotaFailure");
+                    o.array("violations", |a| {
+                        a.object(|o| o.string("description", error.message()));
+                    });
+                });
+            }
             if let Some(delay) = error.retry_after() {
                 a.object(|o| {
                     o.string("@type", "type.googleapis.com/google.rpc.RetryInfo");

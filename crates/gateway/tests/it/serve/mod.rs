@@ -10,6 +10,7 @@ mod fidelity;
 mod heartbeats;
 mod keys;
 mod ledger;
+mod limits;
 mod max_counts;
 mod model_lists;
 mod passthrough;

@@ -31,6 +31,14 @@ pub(super) async fn grant(client: &Client, ask: &LeaseRequest) -> Result<Option<
     }))
 }
 
+/// What is settled or leased of a window.
+pub(super) async fn taken(client: &Client, budget: &str, window: i64) -> Result<Cost, Error> {
+    let sql = "SELECT (coalesce((SELECT settled FROM budget_window WHERE budget = $1 AND number = $2), 0)
+            + coalesce((SELECT sum(amount) FROM lease WHERE budget = $1 AND number = $2), 0))::bigint";
+    let row = client.query_one(sql, &[&budget, &window]).await?;
+    Ok(Cost::from_nanodollars(row.try_get(0)?))
+}
+
 /// Settles what was spent of a lease, once.
 pub(super) async fn close(client: &Client, lease: &Lease, spent: Cost) -> Result<(), Error> {
     let sql = "SELECT close_lease($1, $2, $3, $4)";

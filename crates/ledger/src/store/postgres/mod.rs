@@ -175,6 +175,12 @@ impl Store for PostgresStore {
         self.call(WRITE, async |client, _| lease::grant(client, request).await)
     }
 
+    fn budget_taken(&mut self, budget: &str, window: i64) -> Result<Cost, StoreError> {
+        self.call(WRITE, async |client, _| {
+            lease::taken(client, budget, window).await
+        })
+    }
+
     fn close_lease(&mut self, lease: &Lease, spent: Cost) -> Result<(), StoreError> {
         self.call(WRITE, async |client, _| {
             lease::close(client, lease, spent).await

@@ -7,13 +7,7 @@ use crate::store::{Lease, LeaseRequest};
 
 /// Grants what is left, at most what is asked for. Runs in a transaction.
 pub(super) fn grant(main: &Connection, ask: &LeaseRequest) -> rusqlite::Result<Option<Lease>> {
-    let taken: i64 = main
-        .prepare_cached(
-            "SELECT ifnull((SELECT settled FROM budget_window WHERE budget = ?1 AND window = ?2), 0)
-                  + ifnull((SELECT sum(amount) FROM lease WHERE budget = ?1 AND window = ?2), 0)",
-        )?
-        .query_row(params![&*ask.budget, ask.window], |row| row.get(0))?;
-    let left = ask.limit - Cost::from_nanodollars(taken);
+    let left = ask.limit - taken(main, &ask.budget, ask.window)?;
     let amount = ask.amount.min(left);
     if amount <= Cost::ZERO {
         return Ok(None);
@@ -32,6 +26,17 @@ pub(super) fn grant(main: &Connection, ask: &LeaseRequest) -> rusqlite::Result<O
         window: ask.window,
         amount,
     }))
+}
+
+/// What is settled or leased of a window.
+pub(super) fn taken(main: &Connection, budget: &str, window: i64) -> rusqlite::Result<Cost> {
+    let taken = main
+        .prepare_cached(
+            "SELECT ifnull((SELECT settled FROM budget_window WHERE budget = ?1 AND window = ?2), 0)
+                  + ifnull((SELECT sum(amount) FROM lease WHERE budget = ?1 AND window = ?2), 0)",
+        )?
+        .query_row(params![budget, window], |row| row.get(0))?;
+    Ok(Cost::from_nanodollars(taken))
 }
 
 /// Settles what was spent of a lease, once. Runs in a transaction.

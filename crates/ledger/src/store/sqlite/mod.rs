@@ -262,6 +262,10 @@ impl Store for SqliteStore {
         self.in_main(|main, _| lease::grant(main, request))
     }
 
+    fn budget_taken(&mut self, budget: &str, window: i64) -> Result<Cost, StoreError> {
+        lease::taken(&self.main, budget, window).map_err(at(&self.main_path))
+    }
+
     fn close_lease(&mut self, lease: &Lease, spent: Cost) -> Result<(), StoreError> {
         self.in_main(|main, _| lease::close(main, lease, spent))
     }

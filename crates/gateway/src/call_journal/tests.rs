@@ -1,0 +1,117 @@
+//! Reservations under random outcomes: none outlives its attempt.
+
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::task::Poll;
+
+use majordomo::fake::{Beat, Fake, Step};
+use majordomo::llm::{Event, Part};
+use majordomo::{Error, ErrorKind, Registry, Request, Response};
+
+use super::*;
+use crate::config::Config;
+use crate::identity::CallerIdentity;
+use crate::pricing::Pricing;
+use crate::quota::{CallerLimits, LimitTerms, Quotas};
+
+const OUTCOMES: u64 = 10_000;
+
+/// Numbers that look random and are the same in every run.
+fn dice(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed;
+    move |most| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % most
+    }
+}
+
+/// A call that answers, fails before or after some output, hangs or never begins.
+fn step(number: u64) -> Step {
+    let usage = Usage::new(50, 20);
+    let answer = Response {
+        usage,
+        ..Response::new(vec![Part::text("some words")])
+    };
+    let error = |status| Error::new(ErrorKind::Provider, "no").with_status(status);
+    let pause = Duration::from_millis(number % 40);
+    match number % 7 {
+        0 | 1 => Step::respond(answer).after(pause),
+        2 => Step::fail(error(500)).after(pause),
+        3 => Step::fail(error(429)),
+        4 => Step::events([Event::Text("some".to_owned())])
+            .then(Beat::Wait(pause))
+            .then(Beat::Fail(error(502))),
+        5 => Step::hang(),
+        _ => Step::events([Event::Text("some".to_owned())]).then(Beat::Hang),
+    }
+}
+
+/// Polls at most so often, then drops the future.
+async fn at_most<F: Future>(polls: u64, future: F) -> Option<F::Output> {
+    let mut future = Box::pin(future);
+    let mut left = polls;
+    poll_fn(move |cx| {
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        future.as_mut().poll(cx).map(Some)
+    })
+    .await
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_reservation_outlives_its_attempt_over_ten_thousand_outcomes() {
+    let text = "[limits]\nbudget = { day = \"1000 USD\", total = \"9000 USD\" }\n\
+                tokens_per_minute = 4000000000\n\
+                [prices.\"fp/*\"]\ninput = \"1\"\noutput = \"10\"\n";
+    let config = Config::parse("f", text, &BTreeMap::new()).unwrap();
+    let registry = Registry::empty();
+    let fake = Fake::new("fp");
+    let mut calls = 0;
+    let numbers = std::sync::Mutex::new(dice(7));
+    fake.otherwise(move |_| {
+        let mut roll = numbers.lock().unwrap();
+        step(roll(1_000_000))
+    });
+    registry.register(fake);
+    let pricing = Arc::new(Pricing::new(&config, &registry).unwrap());
+    let quotas = Quotas::new(None);
+    let terms = LimitTerms::new(&config.limits, None);
+    let caller = CallerIdentity::default();
+    let none = "majordomo_open_reservations 0\n";
+    let mut roll = dice(1);
+    for round in 0..OUTCOMES {
+        let caller = CallerLimits::of(&quotas, &terms, None, &caller).unwrap();
+        let limits = AttemptLimits::new(caller, Arc::clone(&pricing));
+        let began = tokio::time::Instant::now().into_std();
+        let sinks = Arc::new(Sinks::new([]));
+        let journal = CallJournal::new("id".into(), began, sinks, Some(limits));
+        let chain = registry.model(&format!("fp/a{round},fp/b{round}")).unwrap();
+        let chain = chain.gated_by(Arc::clone(&journal) as _);
+        let mut request = Request::user("a question");
+        request.edit().max_tokens = Some(1 + roll(500));
+        let polls = 1 + roll(12);
+        let within = Duration::from_millis(1 + roll(50));
+        if roll(2) == 0 {
+            let work = tokio::time::timeout(within, chain.generate(request));
+            let _ = at_most(polls, work).await;
+        } else {
+            let reading = async {
+                let mut open = chain.open(request).await?;
+                while let Some(event) = futures_util::StreamExt::next(&mut open.events).await {
+                    event?;
+                }
+                majordomo::Result::<()>::Ok(())
+            };
+            let _ = at_most(polls, tokio::time::timeout(within, reading)).await;
+        }
+        calls += journal.close(Duration::ZERO).len();
+        let metrics = quotas.metrics();
+        assert!(metrics.contains(none), "after outcome {round}:\n{metrics}");
+    }
+    println!("{OUTCOMES} outcomes, {calls} calls");
+    assert!(calls as u64 > OUTCOMES / 2, "only {calls} calls");
+}

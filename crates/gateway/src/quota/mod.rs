@@ -1,0 +1,104 @@
+//! Limits of callers: rates, seats and budgets, and what happens when they are exceeded.
+//!
+//! The engine is `majordomo_limits`. This module gives it clocks, time zones, prices and a
+//! store, and turns its refusals into errors of the client's dialect. [`Quotas`] belongs to
+//! the process and outlives configurations. May use `clock`, `config`, `fronts`,
+//! `identity`, `keys` and `pricing`.
+
+mod alerts;
+mod attempt;
+mod caller;
+mod days;
+mod durable;
+mod headers;
+mod refusals;
+mod webhook;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use majordomo_ledger::StorePlace;
+use majordomo_limits::{LimitRegistry, MemoryLeases};
+use tokio::time::{Instant, interval};
+
+use alerts::AlertQueue;
+pub(crate) use attempt::{AttemptHold, AttemptLimits, HoldOutcome};
+pub(crate) use caller::{CallerLimits, LimitTerms};
+use durable::DurableLeases;
+pub(crate) use headers::add_limit_headers;
+pub(crate) use refusals::refusal_error;
+pub(crate) use webhook::Webhook;
+
+/// How often unused leases are given back.
+const SWEEP: Duration = Duration::from_secs(10);
+
+/// The limits of a process, and what is used of them.
+pub(crate) struct Quotas {
+    registry: LimitRegistry,
+    started: Instant,
+    alerts: Arc<AlertQueue>,
+    durable: Option<Arc<DurableLeases>>,
+}
+
+impl Quotas {
+    /// Budgets are kept in the store, or begin anew with the process without one.
+    pub(crate) fn new(store: Option<(StorePlace, Arc<str>)>) -> Arc<Self> {
+        let alerts = Arc::<AlertQueue>::default();
+        let durable = store
+            .and_then(|(place, node)| DurableLeases::start(place, node))
+            .map(Arc::new);
+        let sink = Arc::clone(&alerts) as _;
+        let registry = match &durable {
+            Some(durable) => LimitRegistry::new(Arc::clone(durable) as _, sink),
+            None => LimitRegistry::new(Arc::<MemoryLeases>::default(), sink),
+        };
+        Arc::new(Self {
+            registry,
+            started: Instant::now(),
+            alerts,
+            durable,
+        })
+    }
+
+    /// Opens the store of budgets before it is needed.
+    pub(crate) fn open_store(&self) {
+        if let Some(durable) = &self.durable {
+            durable.open();
+        }
+    }
+
+    /// Metrics of budgets, as text. Without traffic both are zero.
+    pub(crate) fn metrics(&self) -> String {
+        let (count, sum) = self.registry.open_reservations();
+        format!(
+            "# HELP majordomo_open_reservations Reservations of budgets that are not settled.\n\
+             # TYPE majordomo_open_reservations gauge\n\
+             majordomo_open_reservations {count}\n\
+             # HELP majordomo_reserved_usd The sum of these reservations.\n\
+             # TYPE majordomo_reserved_usd gauge\n\
+             majordomo_reserved_usd {}\n",
+            alerts::usd(sum)
+        )
+    }
+
+    /// Sends alerts and gives unused leases back, until it is dropped.
+    pub(crate) async fn run(&self, webhook: &Webhook) {
+        let sweeping = async {
+            let mut ticks = interval(SWEEP);
+            loop {
+                ticks.tick().await;
+                self.registry.sweep(self.started.elapsed());
+            }
+        };
+        tokio::join!(self.alerts.deliver(webhook), sweeping);
+    }
+
+    /// Gives all leases back and waits until that is written.
+    pub(crate) async fn stop(&self) {
+        self.registry.retire();
+        if let Some(durable) = &self.durable {
+            let durable = Arc::clone(durable);
+            let _ = tokio::task::spawn_blocking(move || durable.stop()).await;
+        }
+    }
+}
