@@ -347,12 +347,14 @@ fn add_ledger(server: &Server, loader: &StateLoader, state: &GatewayState) {
     }
 }
 
-/// Keeps budgets in the ledger's store, if there is one.
+/// Keeps budgets in the ledger's folder, if there is one.
 fn keep_budgets(server: &Server, loader: &StateLoader, state: &GatewayState) {
     let folder = state.config().ledger.folder(&loader.environment);
     let Some(folder) = folder else {
         if state.config().has_budgets() {
-            tracing::warn!("budgets begin anew with every start: there is no ledger");
+            tracing::warn!(
+                "budgets begin anew with every start: the ledger is off or not in a folder"
+            );
         }
         return;
     };

@@ -1,8 +1,8 @@
 //! Leases in the ledger's store, on a thread of their own.
 //!
-//! With its first command, the thread opens the store and closes what an earlier process left open, as spent. Then
-//! it serves one command after another. A store that fails is opened anew; what could not be
-//! closed is closed later.
+//! With its first command, the thread opens the store and closes what an earlier process left
+//! open, as spent. Then it serves one command after another. A store that fails is opened
+//! anew; what could not be closed is closed later.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
