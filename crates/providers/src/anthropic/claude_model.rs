@@ -86,6 +86,11 @@ impl ClaudeModel {
         }
     }
 
+    /// Whether `temperature` and `top_p` together are an error.
+    pub(super) fn takes_one_of_temperature_and_top_p(self) -> bool {
+        self.version >= (4, 1)
+    }
+
     /// An output that all models of this family and version can produce.
     pub(super) fn least_max_output(self) -> u64 {
         match (self.family, self.version) {

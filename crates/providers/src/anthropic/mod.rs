@@ -1,8 +1,8 @@
 //! Recipe for the Anthropic Messages API.
 //!
 //! [`claude_model`] derives a model's restrictions from its id, [`thinking`]
-//! converts between efforts and budgets, [`system_turns`] folds system messages,
-//! [`api_version`] lists the API versions.
+//! converts between efforts and budgets, [`sampling`] drops rejected parameters,
+//! [`system_turns`] folds system messages, [`api_version`] lists the API versions.
 //!
 //! # Wire shapes
 //!
@@ -30,6 +30,7 @@
 
 mod api_version;
 mod claude_model;
+mod sampling;
 mod system_turns;
 mod thinking;
 
@@ -206,9 +207,9 @@ impl Recipe for Anthropic {
             thinking::fit_thinking(&mut request, claude);
         }
         if self.version_of(&request) == AnthropicVersion::V2026_10_21 {
-            drop_sampling(&mut request, "not supported by this API version");
-        } else if claude.is_some_and(ClaudeModel::rejects_sampling) {
-            drop_sampling(&mut request, "the model rejects it");
+            sampling::drop_all(&mut request, "not supported by this API version");
+        } else if let Some(claude) = claude {
+            sampling::fit_sampling(&mut request, claude);
         }
         request
     }
@@ -222,24 +223,6 @@ impl Anthropic {
         let mut known = own.filter_map(|version| version.parse().ok());
         known.next().unwrap_or(self.version)
     }
-}
-
-fn drop_sampling(request: &mut Request, why: &str) {
-    let parameters = [
-        ("temperature", request.prompt().temperature.is_some()),
-        ("top_p", request.prompt().top_p.is_some()),
-        ("top_k", request.prompt().top_k.is_some()),
-    ];
-    if parameters.iter().all(|(_, set)| !set) {
-        return;
-    }
-    for (name, _) in parameters.iter().filter(|(_, set)| *set) {
-        request.record_change(Change::new(*name, "dropped").detail(why));
-    }
-    let prompt = request.edit();
-    prompt.temperature = None;
-    prompt.top_p = None;
-    prompt.top_k = None;
 }
 
 #[cfg(test)]

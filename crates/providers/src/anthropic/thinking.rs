@@ -1,6 +1,6 @@
 //! Converts the thinking settings of a request to what a model supports.
 
-use majordomo_llm::{Change, Effort, Part, Request, ToolChoice};
+use majordomo_llm::{Change, Effort, Message, Part, Request, Role, ToolChoice};
 use majordomo_wire::Protocol;
 
 use super::claude_model::{ClaudeModel, ThinkingSupport};
@@ -8,6 +8,10 @@ use crate::reasoning_budget::effort_of;
 
 /// Smallest budget that the API accepts.
 const MIN_BUDGET: u64 = 1_024;
+
+/// Why a budget is dropped.
+const TAKES_EFFORT: &str = "the model takes an effort instead";
+const WITHOUT_THOUGHT: &str = "a tool call of this turn has lost its thought";
 
 /// Changes settings that the model would reject. A `thinking` object of a Messages
 /// client that the contract cannot represent is kept.
@@ -21,16 +25,25 @@ pub(super) fn fit_thinking(request: &mut Request, claude: ClaudeModel) {
             drop_effort(request, "the model does not support thinking");
             drop_budget(request, "the model does not support thinking");
         }
-        ThinkingSupport::BudgetOnly => effort_to_budget(request),
-        ThinkingSupport::BudgetOrAdaptive => {}
-        ThinkingSupport::Adaptive => budget_to_effort(request),
+        ThinkingSupport::BudgetOnly => {
+            effort_to_budget(request);
+            if request.prompt().reasoning_budget.is_some() && has_step_without_thought(request) {
+                drop_budget(request, WITHOUT_THOUGHT);
+            }
+        }
+        ThinkingSupport::BudgetOrAdaptive => {
+            if request.prompt().reasoning_budget.is_some() && has_step_without_thought(request) {
+                budget_to_effort(request, WITHOUT_THOUGHT);
+            }
+        }
+        ThinkingSupport::Adaptive => budget_to_effort(request, TAKES_EFFORT),
         ThinkingSupport::AlwaysOn => {
             if request.prompt().effort == Some(Effort::None) {
                 let change = Change::new("effort", "raised");
                 request.record_change(change.detail("the model always thinks; low is the minimum"));
                 request.edit().effort = Some(Effort::Low);
             }
-            budget_to_effort(request);
+            budget_to_effort(request, TAKES_EFFORT);
         }
     }
     if request.prompt().effort == Some(Effort::XHigh) && !claude.supports_xhigh() {
@@ -40,7 +53,7 @@ pub(super) fn fit_thinking(request: &mut Request, claude: ClaudeModel) {
 }
 
 /// Converts an effort for models that take only a budget. These reject thinking
-/// together with a forced tool call, `temperature` or `top_k`.
+/// together with a forced tool call.
 fn effort_to_budget(request: &mut Request) {
     let Some(effort) = request
         .prompt()
@@ -76,29 +89,51 @@ fn effort_to_budget(request: &mut Request) {
     }
     let text = format!("the model takes a budget: {budget} tokens");
     request.record_change(Change::new("effort", "rewritten").detail(text));
-    let sampling = [
-        ("temperature", request.prompt().temperature.is_some()),
-        ("top_k", request.prompt().top_k.is_some()),
-    ];
-    for (name, _) in sampling.iter().filter(|(_, set)| *set) {
-        request.record_change(Change::new(*name, "dropped").detail("not supported with thinking"));
-    }
     let prompt = request.edit();
     prompt.effort = None;
     prompt.reasoning_budget = Some(budget);
-    prompt.temperature = None;
-    prompt.top_k = None;
 }
 
-/// Converts a budget for models with adaptive thinking.
-fn budget_to_effort(request: &mut Request) {
+/// Converts a budget to adaptive thinking.
+fn budget_to_effort(request: &mut Request, why: &str) {
     let Some(budget) = request.prompt().reasoning_budget else {
         return;
     };
-    drop_budget(request, "the model takes an effort instead");
+    drop_budget(request, why);
     if request.prompt().effort.is_none() {
         request.edit().effort = Some(effort_of(budget));
     }
+}
+
+/// Whether a step of the current turn calls a tool without beginning with a thought of
+/// this dialect. The API rejects that together with a budget, and clients of other dialects
+/// do not send thoughts back.
+fn has_step_without_thought(request: &Request) -> bool {
+    let messages = &request.prompt().messages;
+    let begins_turn =
+        |message: &Message| message.role == Role::User && message.tool_results().next().is_none();
+    let start = messages
+        .iter()
+        .rposition(begins_turn)
+        .map_or(0, |at| at + 1);
+    let same_step = |a: &Message, b: &Message| a.role == b.role;
+    messages[start..].chunk_by(same_step).any(|step| {
+        let is_assistant = step[0].role == Role::Assistant;
+        let calls = step.iter().flat_map(Message::tool_calls).next().is_some();
+        let mut parts = step.iter().flat_map(|message| &message.parts);
+        // What the writer leaves out does not count.
+        let first = parts.find(|part| !is_foreign_reasoning(part));
+        is_assistant && calls && !matches!(first, Some(Part::Reasoning(_)))
+    })
+}
+
+fn is_foreign_reasoning(part: &Part) -> bool {
+    let Part::Reasoning(reasoning) = part else {
+        return false;
+    };
+    let messages = Protocol::Messages.dialect();
+    let native = reasoning.native.as_deref();
+    native.is_none_or(|native| *native.dialect() != messages)
 }
 
 fn drop_effort(request: &mut Request, why: &str) {
@@ -150,7 +185,7 @@ pub(super) fn strip_unsigned(request: &mut Request) {
 
 #[cfg(test)]
 mod tests {
-    use majordomo_llm::{Json, Message, Native, Reasoning};
+    use majordomo_llm::{Json, Native, Reasoning, ToolCall, ToolResult};
 
     use super::*;
 
@@ -242,6 +277,69 @@ mod tests {
             let (found, tokens, notes) = fitted(model, request);
             assert_eq!((found, tokens), (effort, budget), "{model}");
             assert_eq!(notes.join(", "), note, "{model}");
+        }
+    }
+
+    #[test]
+    fn a_budget_is_not_sent_over_a_tool_call_that_lost_its_thought() {
+        let own = Native::new(Protocol::Messages.dialect());
+        let own = own.with("signature", Json::string("abc")).into_option();
+        let foreign = Native::new(Protocol::Responses.dialect());
+        let foreign = foreign.with("encrypted_content", Json::string("x"));
+        let thought = |native| {
+            Part::Reasoning(Reasoning {
+                text: "hm".into(),
+                native,
+            })
+        };
+        let call = ToolCall::new("a", "look", "{}");
+        let result = || Message::tool_results_message([ToolResult::new(&call, "seen")]);
+        let step = |first: Option<Part>| {
+            let mut parts: Vec<Part> = first.into_iter().collect();
+            parts.push(Part::ToolCall(call.clone()));
+            Message::new(Role::Assistant, parts)
+        };
+        let with = |messages: Vec<Message>| {
+            let mut request = budget(2_000);
+            request.edit().messages.extend(messages);
+            request
+        };
+        const OLD: &str = "claude-haiku-4-5";
+        const BOTH: &str = "claude-sonnet-4-6";
+        let kept = (None, Some(2_000));
+        let rows = [
+            (OLD, vec![step(None), result()], (None, None)),
+            (BOTH, vec![step(None), result()], (Some(Effort::Low), None)),
+            (
+                OLD,
+                vec![step(Some(thought(foreign.into_option()))), result()],
+                (None, None),
+            ),
+            (OLD, vec![step(Some(thought(own.clone()))), result()], kept),
+            // An item-based client sends each part as one message.
+            (
+                OLD,
+                vec![Message::assistant(thought(own)), step(None), result()],
+                kept,
+            ),
+            // Only the current turn counts.
+            (
+                OLD,
+                vec![
+                    step(None),
+                    result(),
+                    Message::assistant("so"),
+                    Message::user("go on"),
+                ],
+                kept,
+            ),
+            (OLD, vec![Message::assistant("so")], kept),
+        ];
+        for (row, (model, messages, expected)) in rows.into_iter().enumerate() {
+            let (effort, tokens, changes) = fitted(model, with(messages));
+            assert_eq!((effort, tokens), expected, "row {row}");
+            let dropped = changes.contains(&"reasoning_budget dropped".to_owned());
+            assert_eq!(dropped, expected != kept, "row {row}");
         }
     }
 
