@@ -81,6 +81,8 @@ impl ProviderKind {
             Self::Anthropic => Arc::new(Anthropic {
                 version: settings.anthropic_version,
             }),
+            Self::Ollama => Arc::new(Ollama::new(OllamaVariant::Local).with_settings(&settings)),
+            Self::Foreman => Arc::new(Ollama::new(OllamaVariant::Foreman).with_settings(&settings)),
             _ => self.recipe(),
         };
         HttpProvider::new(recipe, settings)
@@ -92,9 +94,9 @@ impl ProviderKind {
             Self::OpenAiResponses => Arc::new(OpenAi::responses()),
             Self::Anthropic => Arc::new(Anthropic::default()),
             Self::Google => Arc::new(Google),
-            Self::Ollama => Arc::new(Ollama(OllamaVariant::Local)),
-            Self::OllamaCloud => Arc::new(Ollama(OllamaVariant::Cloud)),
-            Self::Foreman => Arc::new(Ollama(OllamaVariant::Foreman)),
+            Self::Ollama => Arc::new(Ollama::new(OllamaVariant::Local)),
+            Self::OllamaCloud => Arc::new(Ollama::new(OllamaVariant::Cloud)),
+            Self::Foreman => Arc::new(Ollama::new(OllamaVariant::Foreman)),
             Self::LlamaSwap => Arc::new(OpenAi::llama_swap()),
         }
     }

@@ -26,6 +26,9 @@
 //!
 //! A foreman speaks the same protocol and sends a stream's response as one object.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
 use majordomo_llm::{Capabilities, Dialect, ImageLimits, Request, Result};
 use majordomo_wire::{Outgoing, Protocol, ollama};
 use secrecy::SecretString;
@@ -34,9 +37,27 @@ use crate::discovery::{DiscoveryRequest, ModelTraits};
 use crate::estimate::{TokenRule, estimate_tokens};
 use crate::image_types::media_types;
 use crate::recipe::Recipe;
+use crate::settings::Settings;
 use crate::transport::{Credential, Timeouts};
 
-pub(crate) struct Ollama(pub(crate) OllamaVariant);
+pub(crate) struct Ollama {
+    variant: OllamaVariant,
+    windows: ContextWindows,
+}
+
+impl Ollama {
+    pub(crate) fn new(variant: OllamaVariant) -> Self {
+        Self {
+            variant,
+            windows: ContextWindows::default(),
+        }
+    }
+
+    pub(crate) fn with_settings(mut self, settings: &Settings) -> Self {
+        self.windows.fixed = settings.num_ctx;
+        self
+    }
+}
 
 /// Where the server runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +74,7 @@ impl Recipe for Ollama {
     }
 
     fn base_url(&self) -> Option<String> {
-        match self.0 {
+        match self.variant {
             OllamaVariant::Local => Some("http://localhost:11434".into()),
             OllamaVariant::Cloud => Some("https://ollama.com".into()),
             OllamaVariant::Foreman => None,
@@ -77,7 +98,7 @@ impl Recipe for Ollama {
     }
 
     fn key_variables(&self) -> &'static [&'static str] {
-        match self.0 {
+        match self.variant {
             OllamaVariant::Cloud => &["OLLAMA_API_KEY"],
             OllamaVariant::Local | OllamaVariant::Foreman => &[],
         }
@@ -101,7 +122,7 @@ impl Recipe for Ollama {
 
     /// A foreman would queue the discovery request.
     fn discovery_request(&self, model: &str) -> Option<DiscoveryRequest> {
-        (self.0 != OllamaVariant::Foreman).then(|| DiscoveryRequest::ollama_show(model))
+        (self.variant != OllamaVariant::Foreman).then(|| DiscoveryRequest::ollama_show(model))
     }
 
     /// Model loading and queueing take arbitrarily long: only the caller's deadline
@@ -117,12 +138,13 @@ impl Recipe for Ollama {
         traits: &ModelTraits,
     ) -> Outgoing<'a> {
         let max = traits.capabilities.context_window;
-        let num_ctx = (self.0 != OllamaVariant::Cloud).then(|| context_window(request, max));
+        let num_ctx =
+            (self.variant != OllamaVariant::Cloud).then(|| self.windows.of(to.model, request, max));
         Outgoing {
             ollama: ollama::OllamaTarget {
                 num_ctx,
                 refuse_overlong: true,
-                schema_in_words: self.0 == OllamaVariant::Cloud,
+                schema_in_words: self.variant == OllamaVariant::Cloud,
                 thinking: traits.thinking,
             },
             ..to
@@ -133,6 +155,36 @@ impl Recipe for Ollama {
 /// Output tokens to reserve if the request has no `max_tokens`.
 const DEFAULT_OUTPUT: u64 = 4_096;
 const MIN_WINDOW: u64 = 4_096;
+
+/// The context windows of a server's models.
+///
+/// A server reloads a model whose window changes, which takes seconds. Agents send small
+/// requests beside large ones, so a model's window grows and never shrinks.
+#[derive(Debug, Default)]
+struct ContextWindows {
+    /// The window of all requests, if it is configured.
+    fixed: Option<u64>,
+    largest: Mutex<HashMap<String, u64>>,
+}
+
+/// Models whose windows are remembered; clients may name any model.
+const MAX_MODELS: usize = 1_024;
+
+impl ContextWindows {
+    fn of(&self, model: &str, request: &Request, max: Option<u64>) -> u64 {
+        if let Some(fixed) = self.fixed {
+            return fixed;
+        }
+        let wanted = context_window(request, max);
+        let mut largest = self.largest.lock().unwrap_or_else(PoisonError::into_inner);
+        if largest.len() >= MAX_MODELS && !largest.contains_key(model) {
+            largest.clear();
+        }
+        let window = largest.entry(model.to_owned()).or_insert(wanted);
+        *window = wanted.max(*window).min(max.unwrap_or(u64::MAX));
+        *window
+    }
+}
 
 /// The context window to request: Ollama's default is small, and it truncates
 /// longer prompts silently. A power of two, so that a growing conversation seldom
@@ -148,6 +200,28 @@ fn context_window(request: &Request, max: Option<u64>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_window_of_a_model_grows_and_never_shrinks() {
+        let windows = ContextWindows::default();
+        let of = |model: &str, tokens: usize, max| {
+            windows.of(model, &Request::user("word".repeat(tokens)), max)
+        };
+        assert_eq!(of("a", 10, None), 8_192);
+        assert_eq!(of("a", 20_000, None), 32_768);
+        assert_eq!(of("a", 10, None), 32_768, "a side request keeps the window");
+        assert_eq!(of("b", 10, None), 8_192, "each model has its own");
+        assert_eq!(of("a", 10, Some(16_384)), 16_384, "the model's limit holds");
+        let fixed = ContextWindows {
+            fixed: Some(65_536),
+            ..ContextWindows::default()
+        };
+        assert_eq!(fixed.of("a", &Request::user("hi"), Some(8_192)), 65_536);
+        for model in 0..2 * MAX_MODELS {
+            windows.of(&model.to_string(), &Request::user("hi"), None);
+        }
+        assert!(windows.largest.lock().unwrap().len() <= MAX_MODELS);
+    }
 
     #[test]
     fn the_window_holds_prompt_and_output_up_to_the_models_limit() {

@@ -39,6 +39,9 @@ pub struct Settings {
     /// Chat Completions: whether the server supports only `max_tokens`, not
     /// `max_completion_tokens`.
     pub legacy_max_tokens: Option<bool>,
+    /// Ollama: the context window of every request, instead of one that is sized to the
+    /// requests.
+    pub num_ctx: Option<u64>,
 }
 
 /// Overrides of assumed or discovered capabilities.
@@ -67,6 +70,7 @@ impl Settings {
             discovery: true,
             anthropic_version: AnthropicVersion::default(),
             legacy_max_tokens: None,
+            num_ctx: None,
         }
     }
 

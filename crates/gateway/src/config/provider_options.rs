@@ -27,6 +27,8 @@ pub struct ProviderOptions {
     pub legacy_max_tokens: Option<bool>,
     /// The version of Anthropic's API.
     pub version: Option<AnthropicVersion>,
+    /// The context window that Ollama is asked for.
+    pub num_ctx: Option<u64>,
     /// The proxy; `None` uses the environment's.
     pub proxy: Option<ProviderProxy>,
 }
@@ -52,6 +54,7 @@ impl ProviderOptions {
         settings.headers = self.headers.clone();
         settings.legacy_max_tokens = self.legacy_max_tokens.or(settings.legacy_max_tokens);
         settings.anthropic_version = self.version.unwrap_or(settings.anthropic_version);
+        settings.num_ctx = self.num_ctx.or(settings.num_ctx);
         let proxies = self.proxy.as_ref().map(|proxy| match proxy {
             ProviderProxy::Off => Proxies::Direct,
             ProviderProxy::Through(url) => Proxies::Fixed {
@@ -79,6 +82,7 @@ pub(super) fn read_options(section: &mut Section<'_>) -> ProviderOptions {
         context: section.number("context", 1, u64::MAX),
         legacy_max_tokens: section.flag("legacy_max_tokens"),
         version: version.as_ref().and_then(read_version),
+        num_ctx: section.number("num_ctx", 1, u64::MAX),
         proxy: proxy.as_ref().and_then(read_proxy),
     }
 }

@@ -217,6 +217,8 @@ mod tests {
         let legacy = read("openai+http://h?legacy=true").options;
         assert_eq!(legacy.legacy_max_tokens, Some(true));
         let newest = read("anthropic://h?version=2026-10-21").options;
+        let fixed = read("ollama+http://h?num_ctx=65536").options;
+        assert_eq!(fixed.num_ctx, Some(65_536));
         let version = newest.anthropic_version.map(|it| it.as_str());
         assert_eq!(version, Some("2026-10-21"));
     }

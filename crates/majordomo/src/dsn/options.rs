@@ -23,6 +23,8 @@ pub struct DsnOptions {
     pub legacy_max_tokens: Option<bool>,
     /// The version of Anthropic's API.
     pub anthropic_version: Option<AnthropicVersion>,
+    /// The context window that Ollama is asked for.
+    pub num_ctx: Option<u64>,
 }
 
 impl DsnOptions {
@@ -64,6 +66,10 @@ impl FromStr for DsnOptions {
                 "context" => {
                     let tokens = value.parse().map_err(|_| bad("a number of tokens"))?;
                     options.context = Some(tokens);
+                }
+                "num_ctx" => {
+                    let tokens = value.parse().ok().filter(|tokens| *tokens > 0);
+                    options.num_ctx = Some(tokens.ok_or_else(|| bad("a number of tokens"))?);
                 }
                 "legacy" => options.legacy_max_tokens = Some(flag()?),
                 "version" => {

@@ -44,6 +44,7 @@ impl Dsn {
         settings.limits = self.options.limits();
         settings.legacy_max_tokens = self.options.legacy_max_tokens;
         settings.anthropic_version = self.options.anthropic_version.unwrap_or_default();
+        settings.num_ctx = self.options.num_ctx;
         settings
     }
 }
