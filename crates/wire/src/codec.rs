@@ -22,7 +22,7 @@ use std::time::SystemTime;
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Dialect, Error, Event, ModelInfo, Request, Response, Result};
 
-use crate::{Loss, ReadError, Stopwatch};
+use crate::{Loss, ReadError, RequestEcho, Stopwatch};
 
 /// Reads and writes one dialect, for both clients and providers.
 pub trait Codec: Send + Sync {
@@ -41,6 +41,12 @@ pub trait Codec: Send + Sync {
 
     /// Writes a whole response for a client of this dialect.
     fn write_response(&self, response: &Response, reply: &Reply) -> Written;
+
+    /// Returns what responses to this client's request depend on, for
+    /// [`Reply::echo`].
+    fn echo(&self, _request: &Request) -> RequestEcho {
+        RequestEcho::default()
+    }
 
     /// Returns a reader for one streamed response.
     fn stream_reader(&self) -> Box<dyn StreamReader>;
@@ -194,6 +200,8 @@ pub struct Reply {
     pub stream_usage: bool,
     /// Number of the first generated call id.
     pub first_call: usize,
+    /// What the response repeats of its request.
+    pub echo: RequestEcho,
     /// Messages: the estimated input tokens, until the provider reports them.
     pub estimated_input: Option<u64>,
     /// Ollama: how long the response has taken.

@@ -3,6 +3,7 @@
 
 use majordomo_llm::{Dialect, Opaque, Prompt, Tool};
 
+use crate::declared_tool::own_fields;
 use crate::json::{Cursor, JsonKind, Object, ReadResult, Rest, keep};
 use crate::loss::Losses;
 
@@ -61,7 +62,7 @@ pub(crate) fn write_function_tool(
     dialect: &Dialect,
     losses: &mut Losses,
 ) {
-    let native = losses.own(tool.native.as_deref(), dialect);
+    let native = own_fields(tool, dialect, losses);
     object.string("type", "function");
     object.object("function", |o| {
         o.string("name", &tool.name);

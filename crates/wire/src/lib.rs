@@ -18,15 +18,18 @@
 //! ```
 //!
 //! Every dialect has a folder with the same files. They share `arguments`,
-//! `base64`, `conversation`, `effort`, `failure`, `framing`, `function_tool`, `json`, `loss`,
-//! `opaque_images`, `open_calls`, `overlong`, `rfc3339`, `splice` and `tool_call_limits`, and use each other
-//! only where two dialects of one vendor overlap.
+//! `base64`, `conversation`, `custom_input`, `declared_tool`, `effort`, `failure`, `framing`,
+//! `function_tool`, `json`, `loss`, `opaque_images`, `open_calls`, `overlong`, `request_echo`,
+//! `rfc3339`, `sealed_state`, `splice` and `tool_call_limits`, and use each other only where two
+//! dialects of one vendor overlap.
 
 mod arguments;
 mod base64;
 mod chat;
 mod codec;
 mod conversation;
+mod custom_input;
+mod declared_tool;
 mod effort;
 mod failure;
 mod forwarded_calls;
@@ -44,8 +47,10 @@ mod open_calls;
 mod overlong;
 mod protocol;
 mod read_opaque_image;
+mod request_echo;
 mod responses;
 mod rfc3339;
+mod sealed_state;
 mod splice;
 mod stopwatch;
 mod tool_call_limits;
@@ -61,4 +66,6 @@ pub use loss::{Loss, LossVerb};
 pub use model_name::{model_of, with_model};
 pub use protocol::Protocol;
 pub use read_opaque_image::read_opaque_image;
+pub use request_echo::RequestEcho;
+pub use sealed_state::restore_reasoning;
 pub use stopwatch::Stopwatch;

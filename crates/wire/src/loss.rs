@@ -104,9 +104,12 @@ const TRANSPORT: &[&str] = &[
     "eval_duration",
 ];
 
-/// Prefix of fields in which a server repeats the request; not part of the
-/// response.
-const ECHO: &str = "echo.";
+/// Prefixes of fields that are not part of the content: those in which a server
+/// repeats the request, and those that only direct the writer.
+const DIRECTIVES: &[&str] = &["echo.", "field."];
+
+/// The kind of an item that declares tools inside the conversation.
+pub(crate) const ADDITIONAL_TOOLS: &str = "additional_tools";
 
 impl Losses {
     /// Records a dropped field, once.
@@ -162,7 +165,7 @@ impl Losses {
             let granted = name == "store" && value.as_str() == "false";
             if !TRANSPORT.contains(&name)
                 && !granted
-                && !name.starts_with(ECHO)
+                && !DIRECTIVES.iter().any(|prefix| name.starts_with(prefix))
                 && !json::is_empty(value.as_str())
                 && !self.has(LossVerb::Dropped, name)
             {
@@ -175,6 +178,8 @@ impl Losses {
     /// Records a part that cannot be written, by its kind.
     pub(crate) fn part(&mut self, part: &Part, why: &str) {
         let kind = match part {
+            // Its tools are written, and listed, with the others.
+            Part::Opaque(block) if block.kind == ADDITIONAL_TOOLS => return,
             Part::Text(_) => "text",
             Part::Refusal(_) => "refusal",
             Part::Image(_) | Part::RemoteImage(_) => "image",

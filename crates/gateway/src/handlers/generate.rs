@@ -7,7 +7,7 @@ use http::{HeaderValue, Response};
 use majordomo::chain::{ForwardedStream, Forwarding};
 use majordomo::{BoxFuture, Chain, Error, ErrorKind, Event, ModelExt, Part, Request, Result};
 use majordomo_vision::Scope;
-use majordomo_wire::{ForwardedCalls, Incoming, ReadError, Reply, StreamWriter};
+use majordomo_wire::{ForwardedCalls, Incoming, ReadError, Reply, RequestEcho, StreamWriter};
 use tokio::time::timeout;
 
 use crate::admitted::AdmittedRequest;
@@ -98,6 +98,7 @@ async fn plan_request(
         options: ReplyOptions {
             stream_usage,
             first_call: plan.request.prompt().next_call_number(),
+            echo: RequestEcho::default(),
             estimated_input: (front == Front::Messages && stream)
                 .then_some(&plan.chain)
                 .filter(|chain| !chain.speaks(&front.dialect()))
@@ -151,6 +152,7 @@ async fn respond_whole(
     planned: PlannedRequest,
     admitted: AdmittedRequest,
 ) -> Response<Body> {
+    let asked = planned.request.clone();
     let chains = (planned.chain, planned.cheaper);
     let journal = admitted.exchange.journal();
     let generate = |chain: Chain, request| async move { chain.generate(request).await };
@@ -163,10 +165,10 @@ async fn respond_whole(
     let bytes = approximate_size(&response);
     if admitted.heavy.must_move(bytes) {
         let heavy = admitted.heavy.clone();
-        let writing = async move { encode_response(front, &response, &options, admitted) };
+        let writing = async move { encode_response(front, &response, options, &asked, admitted) };
         return heavy.spawn_on(bytes, writing).await;
     }
-    encode_response(front, &response, &options, admitted)
+    encode_response(front, &response, options, &asked, admitted)
 }
 
 /// Approximate size of a response.
@@ -184,7 +186,8 @@ fn approximate_size(response: &majordomo::Response) -> usize {
 fn encode_response(
     front: Front,
     response: &majordomo::Response,
-    options: &ReplyOptions,
+    mut options: ReplyOptions,
+    asked: &Request,
     mut admitted: AdmittedRequest,
 ) -> Response<Body> {
     let exchange = &mut admitted.exchange;
@@ -202,7 +205,8 @@ fn encode_response(
         None => {
             let model = response.reported_model.as_deref();
             let model = model.unwrap_or_else(|| model_of(&response.model));
-            let reply = reply(front, &new_id(), model, options);
+            options.echo = front.codec().echo(asked);
+            let reply = reply(front, &new_id(), model, &options);
             let written = front.codec().write_response(response, &reply);
             exchange.add_losses(written.losses);
             written.body
@@ -227,10 +231,11 @@ async fn respond_streaming(
         request,
         chain,
         cheaper,
-        options,
+        mut options,
         ..
     } = planned;
     let first_call = options.first_call;
+    let asked = request.clone();
     let journal = admitted.exchange.journal();
     let mut opening = open(front, (chain, cheaper), journal, request);
     let keep_alive = state.server.keepalive.filter(|_| !array);
@@ -239,6 +244,8 @@ async fn respond_streaming(
         Some(keep_alive) => match timeout(keep_alive, &mut opening).await {
             Ok(opened) => opened,
             Err(_) => {
+                options.echo = front.codec().echo(&asked);
+                drop(asked);
                 let opener = opener(front, String::new(), options);
                 let mut http_response = streaming_head(front, &admitted, array);
                 let on_lane = Some(admitted.heavy).filter(LaneHandle::runs_on_lane);
@@ -265,6 +272,10 @@ async fn respond_streaming(
             } = forwarding;
             admitted.exchange.served(&target, &attempt_log);
             let mut http_response = streaming_head(front, &admitted, array);
+            if let ForwardedStream::Events(_) = stream {
+                options.echo = front.codec().echo(&asked);
+            }
+            drop(asked);
             let opener = opener(front, model_of(&target).to_owned(), options);
             let on_lane = Some(admitted.heavy).filter(LaneHandle::runs_on_lane);
             let relay = Relay::begun(front, admitted.exchange, stream, opener, array);
@@ -277,6 +288,7 @@ async fn respond_streaming(
             if !front.fails_in_stream(&for_stream) {
                 return fail(front, admitted.exchange, error);
             }
+            options.echo = front.codec().echo(&asked);
             let mut writer = opener(front, String::new(), options)(None);
             admitted.exchange.start_stream();
             admitted.exchange.interrupted(&for_stream);

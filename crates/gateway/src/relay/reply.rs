@@ -1,6 +1,6 @@
 //! Response metadata: id, model name, creation time.
 
-use majordomo_wire::{Reply, Stopwatch};
+use majordomo_wire::{Reply, RequestEcho, Stopwatch};
 use tokio::time::Instant;
 
 use crate::clock::unix_now;
@@ -14,6 +14,7 @@ pub(crate) fn reply(front: Front, id: &str, model: &str, options: &ReplyOptions)
         created: unix_now(),
         stream_usage: options.stream_usage,
         first_call: options.first_call,
+        echo: options.echo.clone(),
         estimated_input: options.estimated_input,
         stopwatch: stopwatch(front, options.began),
     }
@@ -28,10 +29,12 @@ fn stopwatch(front: Front, began: Instant) -> Stopwatch {
 }
 
 /// Properties of the request that affect its response.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ReplyOptions {
     pub(crate) stream_usage: bool,
     pub(crate) first_call: usize,
+    /// Set once it is known that the response is not forwarded as bytes.
+    pub(crate) echo: RequestEcho,
     /// Set where a stream begins with it.
     pub(crate) estimated_input: Option<u64>,
     pub(crate) began: Instant,

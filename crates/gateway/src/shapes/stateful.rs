@@ -1,25 +1,26 @@
-//! Handles fields that refer to a conversation stored by the provider.
+//! Handles fields and items that refer to a conversation stored by the provider.
 //!
-//! The gateway does not store it. Such fields are passed on to their own dialect, and
+//! The gateway does not store it. Such references are passed on to their own dialect, and
 //! other targets are skipped: a response to half a conversation would be worse than none.
 
 use majordomo::chain::{Shape, Shaped, TargetView};
-use majordomo::{BoxFuture, Error, ErrorKind, Request, Result};
+use majordomo::llm::Dialect;
+use majordomo::{BoxFuture, Error, ErrorKind, Part, Request, Result};
 
 /// Rejects targets that lack the provider's stored conversation.
 pub(crate) struct Stateful;
 
 const NEEDS_MEMORY: [&str; 3] = ["previous_response_id", "conversation", "thread"];
 
+/// An item that stands for one the provider has stored.
+const ITEM_REFERENCE: &str = "item_reference";
+
 /// Anthropic's tool runners send the whole conversation when they find this code.
 const THREAD_UNSUPPORTED: &str = "thread_unsupported_request";
 
 impl Shape for Stateful {
     fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool {
-        let Some(native) = &request.prompt().native else {
-            return false;
-        };
-        target.dialect != Some(native.dialect()) && field(request).is_some()
+        reference(request).is_some_and(|(_, origin)| target.dialect != Some(origin))
     }
 
     fn shape<'a>(
@@ -27,10 +28,11 @@ impl Shape for Stateful {
         request: Request,
         _target: TargetView<'a>,
     ) -> BoxFuture<'a, Result<Shaped>> {
-        let name = field(&request).unwrap_or_default();
+        let name = reference(&request).map_or(ITEM_REFERENCE, |(name, _)| name);
         let text = format!(
             "`{name}` refers to a conversation stored by the provider, but this target has \
-             another dialect: send the whole conversation instead"
+             another dialect: send the whole conversation instead{}",
+            way_out(name)
         );
         let error = Error::new(ErrorKind::Unsupported, text);
         Box::pin(std::future::ready(Err(match name {
@@ -40,12 +42,37 @@ impl Shape for Stateful {
     }
 }
 
-fn field(request: &Request) -> Option<&'static str> {
+/// How a client is made to send the whole conversation.
+fn way_out(name: &str) -> &'static str {
+    match name {
+        "thread" => "",
+        _ => ", which clients do with `store: false`",
+    }
+}
+
+/// The first reference, and the dialect that can resolve it.
+fn reference(request: &Request) -> Option<(&'static str, &Dialect)> {
+    field(request).or_else(|| item(request))
+}
+
+fn field(request: &Request) -> Option<(&'static str, &Dialect)> {
     let native = request.prompt().native.as_ref()?;
     let set = |name: &&str| {
         native
             .get(name)
             .is_some_and(|value| value.as_str() != "null")
     };
-    NEEDS_MEMORY.into_iter().find(set)
+    let name = NEEDS_MEMORY.into_iter().find(set)?;
+    Some((name, native.dialect()))
+}
+
+fn item(request: &Request) -> Option<(&'static str, &Dialect)> {
+    let messages = request.prompt().messages.iter();
+    let mut parts = messages.flat_map(|message| &message.parts);
+    parts.find_map(|part| match part {
+        Part::Opaque(block) if block.kind == ITEM_REFERENCE => {
+            Some((ITEM_REFERENCE, &block.origin))
+        }
+        _ => None,
+    })
 }

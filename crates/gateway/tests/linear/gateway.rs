@@ -202,7 +202,6 @@ impl Answers {
             model: "m".into(),
             created: 1_700_000_000,
             stream_usage: true,
-            first_call: 0,
             ..Reply::default()
         };
         let response = Response::new(vec![Part::text("yes")]);

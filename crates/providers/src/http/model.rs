@@ -40,6 +40,13 @@ impl HttpModel {
         self.provider.recipe().protocol().codec()
     }
 
+    /// Adapts a request to this model, with the reasoning that its provider produced.
+    fn prepare(&self, request: Request) -> Request {
+        let dialect = self.codec().dialect();
+        let request = majordomo_wire::restore_reasoning(request, &dialect);
+        self.provider.recipe().prepare(request, &self.id)
+    }
+
     /// Encodes a request for this model, recording what is lost.
     fn encode(&self, request: Request, stream: bool) -> Result<TransportRequest> {
         let recipe = self.provider.recipe();
@@ -53,7 +60,7 @@ impl HttpModel {
             let estimate = |request: &Request| self.estimate_tokens(request);
             set_required_limit(&mut request, &traits.capabilities, fallback, estimate);
         }
-        let request = recipe.prepare(request, &self.id);
+        let request = self.prepare(request);
         let to = majordomo_wire::Outgoing::new(&self.id).stream(stream);
         let to = recipe.encoding(to, &request, &traits);
         let written = self.codec().write_request(&request, &to);
@@ -138,7 +145,7 @@ impl HttpModel {
         else {
             return Err(unsupported("it does not count tokens"));
         };
-        let request = recipe.prepare(request, &self.id);
+        let request = self.prepare(request);
         let to = majordomo_wire::Outgoing::new(&self.id);
         let to = recipe.encoding(to, &request, &self.traits.current());
         let written = counter.write_request(&request, &to);

@@ -5,6 +5,9 @@ use majordomo_llm::{Capabilities, Request};
 /// The window's rest is an estimate: at least this much is requested.
 const MIN_OUTPUT: u64 = 1_024;
 
+/// What a thinking budget leaves for the answer, since the limit includes the thoughts.
+const MIN_ANSWER: u64 = 4_096;
+
 /// Sets `max_tokens` to the model's largest output, or to `fallback` if that is unknown.
 /// `estimate` counts the request's tokens, so that both fit the model's window.
 pub(super) fn set_required_limit(
@@ -16,8 +19,10 @@ pub(super) fn set_required_limit(
     if request.prompt().max_tokens.is_some() {
         return;
     }
-    let thoughts = request.prompt().reasoning_budget.unwrap_or_default();
-    let most = can.max_output.unwrap_or(fallback.saturating_add(thoughts));
+    let most = can.max_output.unwrap_or_else(|| {
+        let thoughts = request.prompt().reasoning_budget;
+        fallback.max(thoughts.map_or(0, |budget| budget.saturating_add(MIN_ANSWER)))
+    });
     let limit = match can.context_window {
         Some(window) => {
             let left = window.saturating_sub(estimate(request));
@@ -64,6 +69,20 @@ mod tests {
                 &["max_tokens set"]
             };
             assert_eq!(changes, listed);
+        }
+    }
+
+    #[test]
+    fn a_thinking_budget_raises_only_a_fallback_that_leaves_too_little_for_the_answer() {
+        for (fallback, budget, expected) in [
+            (4_096, 2_048, 6_144),
+            (64_000, 2_048, 64_000),
+            (64_000, 62_000, 66_096),
+        ] {
+            let mut request = Request::user("hi");
+            request.edit().reasoning_budget = Some(budget);
+            set_required_limit(&mut request, &Capabilities::default(), fallback, |_| 0);
+            assert_eq!(request.prompt().max_tokens, Some(expected));
         }
     }
 }

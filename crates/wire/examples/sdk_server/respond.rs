@@ -89,6 +89,7 @@ fn generate(
         created: CREATED,
         stream_usage: incoming.stream_usage,
         first_call: incoming.request.prompt().next_call_number(),
+        echo: codec.echo(&incoming.request),
         ..Reply::default()
     };
     if incoming.stream {

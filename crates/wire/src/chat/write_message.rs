@@ -70,7 +70,7 @@ impl<'w, 'a, 'l> ChatMessageWriter<'w, 'a, 'l> {
             return;
         }
         // A user message is kept as a turn even if every part is lost.
-        let droppable = matches!(message.role, Role::Assistant | Role::Tool);
+        let droppable = message.role != Role::User;
         if droppable && !rest.is_empty() && rest.iter().all(|part| is_foreign(part)) {
             return rest.iter().for_each(|part| self.record_loss(part));
         }

@@ -4,6 +4,7 @@ use bytes::BytesMut;
 use majordomo_llm::{Json, Native, Opaque, Prompt, Tool, ToolChoice};
 
 use super::{GEMINI, keys, schema};
+use crate::declared_tool::own_fields;
 use crate::json::{Cursor, JsonKind, Object, ReadResult, Rest, keep, object, write_array};
 use crate::loss::Losses;
 use crate::splice::BodyFields;
@@ -164,7 +165,7 @@ pub(super) fn write_tools(prompt: &Prompt, fields: &mut BodyFields, losses: &mut
 }
 
 fn write_function_declaration(tool: &Tool, object: &mut Object<'_>, losses: &mut Losses) {
-    let native = losses.own(tool.native.as_deref(), &GEMINI);
+    let native = own_fields(tool, &GEMINI, losses);
     object.string("name", &tool.name);
     if let Some(description) = &tool.description {
         object.string("description", description);

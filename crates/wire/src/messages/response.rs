@@ -1,15 +1,20 @@
 //! Whole responses.
 
+use std::borrow::Cow;
+
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Error, ErrorKind, FinishReason, Part, RawBody, Response, Result};
+use majordomo_llm::{Error, ErrorKind, FinishReason, Part, RawBody, Reasoning, Response, Result};
 
 use super::usage::{self, MessagesUsageCounts};
-use super::write_part::{BlockPosition, fits, write_part, write_tool_use};
+use super::write_part::{
+    BlockPosition, fits, seal_state, write_part, write_sealed, write_tool_use,
+};
 use super::{MESSAGES, call_id, finish, read_part};
 use crate::conversation::{CallIds, assign_call_ids};
 use crate::failure::ErrorBody;
 use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, Rest, keep, object};
 use crate::loss::Losses;
+use crate::sealed_state::seal_call;
 use crate::{Reply, Written};
 
 /// Reads a response.
@@ -82,6 +87,15 @@ impl<'a> MessagesResponseBody<'a> {
     }
 }
 
+/// Returns reasoning of another dialect with its state sealed, for clients to send back.
+fn sealed_reasoning(reasoning: &Reasoning, losses: &mut Losses) -> Option<Part> {
+    let native = seal_state(&reasoning.text, reasoning.native.as_deref(), losses)?;
+    Some(Part::Reasoning(Reasoning {
+        text: reasoning.text.clone(),
+        native: Some(native),
+    }))
+}
+
 /// Writes a response for a client.
 pub(super) fn write_response(response: &Response, reply: &Reply) -> Written {
     let mut losses = Losses::default();
@@ -101,15 +115,24 @@ pub(super) fn write_response(response: &Response, reply: &Reply) -> Written {
                         details = Some(finish::stop_details(text));
                     }
                     part if !fits(part, BlockPosition::Response, &mut losses) => {}
+                    Part::Reasoning(reasoning) => {
+                        let sealed = sealed_reasoning(reasoning, &mut losses);
+                        write_part(sealed.as_ref().unwrap_or(part), array, &mut losses);
+                    }
                     Part::ToolCall(call) => {
+                        let sealed = seal_call(call.native.as_deref(), &MESSAGES, &mut losses);
+                        let mut call = Cow::Borrowed(call);
+                        if let Some(sealed) = sealed {
+                            array.object(|o| write_sealed(&sealed, o));
+                            call.to_mut().native = None;
+                        }
                         let id = ids.call(&call_id::encode(&call.id));
-                        array.object(|o| write_tool_use(call, &id, o, &mut losses));
+                        array.object(|o| write_tool_use(&call, &id, o, &mut losses));
                     }
                     part @ (Part::Text(_)
                     | Part::Refusal(_)
                     | Part::Image(_)
                     | Part::RemoteImage(_)
-                    | Part::Reasoning(_)
                     | Part::ToolResult(_)
                     | Part::File(_)
                     | Part::Opaque(_)) => write_part(part, array, &mut losses),

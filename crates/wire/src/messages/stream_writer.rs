@@ -4,11 +4,13 @@ use bytes::BytesMut;
 use majordomo_llm::{Error, Event, FinishReason, Native, Part, Text, ToolCall, Usage};
 
 use super::stream_block_queue::{MessagesBlockQueue, QueuedBlock, QueuedBlockKind, write_event};
-use super::write_part::{BlockPosition, fits};
+use super::write_part::{BlockPosition, fits, seal_state, write_sealed};
 use super::{MESSAGES, call_id, error, finish, usage};
 use crate::conversation::CallIds;
 use crate::handles_all::handles_all;
+use crate::json::{keep, object};
 use crate::loss::{LossVerb, Losses};
+use crate::sealed_state::seal_call;
 use crate::{Loss, Reply, StreamWriter};
 
 /// Converts the contract's events into the dialect's.
@@ -27,6 +29,8 @@ pub(super) struct MessagesStreamWriter {
     blocks: MessagesBlockQueue,
     /// A refusal is written at the end, in `stop_details`.
     refusal: Option<Text>,
+    /// The text of the latest thinking block, which a seal belongs to.
+    thought: String,
     losses: Losses,
 }
 
@@ -44,6 +48,7 @@ impl MessagesStreamWriter {
             estimated_input: reply.estimated_input.unwrap_or_default(),
             blocks: MessagesBlockQueue::default(),
             refusal: None,
+            thought: String::new(),
             losses: Losses::default(),
         }
     }
@@ -101,13 +106,32 @@ impl MessagesStreamWriter {
             std::mem::discriminant(&block.kind) == std::mem::discriminant(&kind)
         };
         match self.blocks.open().filter(same) {
-            Some(open) => open.waiting.push_str(text),
+            Some(open) => {
+                if matches!(kind, QueuedBlockKind::Thinking) {
+                    self.thought.push_str(text);
+                }
+                open.waiting.push_str(text);
+            }
             // An empty text is not a block; empty reasoning may still get a
             // signature.
             None if text.is_empty() && matches!(kind, QueuedBlockKind::Text) => {
                 self.blocks.end_open()
             }
-            None => self.blocks.push(QueuedBlock::new(kind, text)),
+            None => {
+                self.thought.clear();
+                if matches!(kind, QueuedBlockKind::Thinking) {
+                    self.thought.push_str(text);
+                }
+                self.blocks.push(QueuedBlock::new(kind, text));
+            }
+        }
+    }
+
+    /// Seals the state of the open thinking block, if it is of another dialect.
+    fn seal_thought(&mut self, native: Option<&Native>) -> Option<Box<Native>> {
+        match self.blocks.open()?.kind {
+            QueuedBlockKind::Thinking => seal_state(&self.thought, native, &mut self.losses),
+            _ => None,
         }
     }
 
@@ -155,7 +179,18 @@ impl MessagesStreamWriter {
             | Part::Opaque(_) => "",
         };
         let mut block = QueuedBlock::new(kind, text);
-        block.native = part.native().cloned().map(Box::new);
+        let sealed = match part {
+            Part::Reasoning(_) => seal_state(text, part.native(), &mut self.losses),
+            Part::Text(_)
+            | Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::ToolCall(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_) => None,
+        };
+        block.native = sealed.or_else(|| part.native().cloned().map(Box::new));
         block.ended = true;
         self.blocks.push(block);
     }
@@ -171,6 +206,15 @@ impl MessagesStreamWriter {
             id: self.ids.call(&id),
             name: name.to_owned(),
         };
+        let sealed = seal_call(native, &MESSAGES, &mut self.losses);
+        let native = native.filter(|_| sealed.is_none());
+        if let Some(sealed) = sealed {
+            let mut state = BytesMut::new();
+            object(&mut state, |o| write_sealed(&sealed, o));
+            let state = keep(&String::from_utf8_lossy(&state));
+            let whole = QueuedBlockKind::Whole(state);
+            self.blocks.push(QueuedBlock::new(whole, ""));
+        }
         let mut block = QueuedBlock::new(kind, "");
         let native = self.losses.own(native, &MESSAGES);
         block.native = native.cloned().map(Box::new);
@@ -220,8 +264,9 @@ impl StreamWriter for MessagesStreamWriter {
             Event::Reasoning(text) => self.text(QueuedBlockKind::Thinking, text),
             Event::Refusal(text) => self.refuse(&Text::new(text)),
             Event::EndPart(native) => {
+                let sealed = self.seal_thought(native.as_deref());
                 if let Some(open) = self.blocks.open() {
-                    open.native = native.clone();
+                    open.native = sealed.or_else(|| native.clone());
                     open.ended = true;
                 }
             }

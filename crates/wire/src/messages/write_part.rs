@@ -1,7 +1,7 @@
 //! Writes the content of a message, block by block.
 
 use bytes::BufMut;
-use majordomo_llm::{File, Native, Part, Reasoning, ToolCall, ToolResult};
+use majordomo_llm::{File, Json, Native, Part, Reasoning, ToolCall, ToolResult};
 
 use super::MESSAGES;
 use super::read_part::PLAIN_TEXT;
@@ -9,6 +9,7 @@ use crate::arguments::object_arguments;
 use crate::base64::encode_into;
 use crate::json::{Array, Object, write_array};
 use crate::loss::{LossVerb, Losses};
+use crate::sealed_state::seal_reasoning;
 
 /// The position of a block, which determines the allowed kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,6 +164,25 @@ pub(super) fn write_thinking(
         object.string("signature", "");
     }
     write_native(object, native);
+}
+
+/// Seals state of another dialect: as a signature, or as data if there is no text.
+pub(super) fn seal_state(
+    text: &str,
+    native: Option<&Native>,
+    losses: &mut Losses,
+) -> Option<Box<Native>> {
+    let sealed = seal_reasoning(text, native, &MESSAGES, losses)?;
+    let name = if text.is_empty() { "data" } else { "signature" };
+    Native::new(MESSAGES)
+        .with(name, Json::string(&sealed))
+        .into_option()
+}
+
+/// Writes a block with the state of the call that follows.
+pub(super) fn write_sealed(sealed: &str, object: &mut Object<'_>) {
+    object.string("type", "redacted_thinking");
+    object.string("data", sealed);
 }
 
 /// Redacted thinking, readable only by its provider, has data instead of text.

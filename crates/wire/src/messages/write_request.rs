@@ -1,7 +1,7 @@
 //! Writes a request: unedited, edited, or from scratch.
 
 use bytes::BytesMut;
-use majordomo_llm::{Message, Part, Prompt, Request, Role, Text};
+use majordomo_llm::{Message, OutputFormat, Part, Prompt, Request, Role, Text};
 
 use super::write_message::{MessagesMessageWriter, ReusableMessage, ReusablePart};
 use super::write_part::write_native;
@@ -11,6 +11,10 @@ use crate::json::{object, write_array, write_string};
 use crate::loss::Losses;
 use crate::splice::{self, BodyEdit, ElementOrigin, FieldAction, ToolsField};
 use crate::{Outgoing, Written};
+
+/// Stands for JSON output without a schema, which the dialect lacks.
+const JSON_INSTRUCTION: &str =
+    "Answer with one JSON object and nothing else: no explanation, no code fence.";
 
 /// Writes the body for a target.
 pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
@@ -30,7 +34,11 @@ fn build_request(request: &Request, to: &Outgoing<'_>) -> Written {
     let (first, messages) = prompt
         .messages
         .split_at(count_leading_system(&prompt.messages));
-    let system = instructions(prompt, first, &mut losses);
+    let mut system = instructions(prompt, first, &mut losses);
+    let json = Text::new(JSON_INSTRUCTION);
+    if prompt.output == OutputFormat::Json {
+        system.push(&json);
+    }
     let mut body = splice::body_buffer(request);
     object(&mut body, |o| {
         o.string("model", to.model);
@@ -55,6 +63,10 @@ fn build_request(request: &Request, to: &Outgoing<'_>) -> Written {
 /// dialect.
 fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == MESSAGES)?;
+    // An edit: Messages has no such output.
+    if request.prompt().output == OutputFormat::Json {
+        return None;
+    }
     let old = source.prompt();
     let mut losses = Losses::default();
     // A client that itself begins with a system message keeps it there.

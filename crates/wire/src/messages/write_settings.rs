@@ -6,6 +6,7 @@ use super::MESSAGES;
 use super::read_request::NO_PARAMETERS;
 use super::write_part::write_native;
 use crate::Outgoing;
+use crate::declared_tool::own_fields;
 use crate::json::{Object, object, write_array};
 use crate::loss::{LossVerb, Losses};
 use crate::splice::{BodyFields, ToolsField, member};
@@ -32,7 +33,12 @@ pub(super) fn request_fields(
             o.nested(native, "metadata");
         });
     }
-    if prompt.prompt_cache {
+    if prompt.cache_key.is_some() {
+        // Caching is opt-in here and needs no key: the prefix itself is one.
+        let why = "written as `cache_control`, which caches the prompt so far";
+        losses.record(LossVerb::Converted, "cache_key", why);
+    }
+    if prompt.prompt_cache || prompt.cache_key.is_some() {
         object(fields.value("cache_control"), |o| {
             o.string("type", "ephemeral");
             o.nested(native, "cache_control");
@@ -113,7 +119,7 @@ fn write_tools(
 }
 
 fn write_tool(tool: &Tool, object: &mut Object<'_>, losses: &mut Losses) {
-    let native = losses.own(tool.native.as_deref(), &MESSAGES);
+    let native = own_fields(tool, &MESSAGES, losses);
     object.string("name", &tool.name);
     if let Some(description) = &tool.description {
         object.string("description", description);
@@ -186,7 +192,7 @@ fn write_output_config(
     let schema = match &prompt.output {
         OutputFormat::Text => None,
         OutputFormat::Json => {
-            losses.add("output", "Messages has no JSON output without a schema");
+            losses.record(LossVerb::Converted, "output", "written as an instruction");
             None
         }
         OutputFormat::Schema(schema) => {
@@ -245,7 +251,6 @@ fn write_sampling(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses)
         ("presence_penalty", prompt.presence_penalty.is_some()),
         ("frequency_penalty", prompt.frequency_penalty.is_some()),
         ("seed", prompt.seed.is_some()),
-        ("cache_key", prompt.cache_key.is_some()),
     ] {
         if is_set {
             losses.add(field, "Messages has no such setting");

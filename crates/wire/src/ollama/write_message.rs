@@ -69,7 +69,12 @@ impl<'w, 'a, 'l, 'm> OllamaMessageWriter<'w, 'a, 'l, 'm> {
                     .add(name, "only one message can hold instructions");
             }
         }
-        if own.is_empty() && messages.is_empty() && schema_instruction.is_none() {
+        // A message of nothing but foreign blocks, such as tool declarations, is none.
+        let only_blocks = |message: &&Message| {
+            let mut parts = message.parts.iter();
+            !message.parts.is_empty() && parts.all(|part| matches!(part, Part::Opaque(_)))
+        };
+        if own.is_empty() && messages.iter().all(only_blocks) && schema_instruction.is_none() {
             return;
         }
         self.plain_message(native, "system", &content);

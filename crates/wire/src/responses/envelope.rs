@@ -4,38 +4,42 @@
 use majordomo_llm::{Error, FinishReason, Native, Usage};
 
 use super::{error, finish, usage};
-use crate::Reply;
 use crate::json::Object;
+use crate::{Reply, RequestEcho};
 
-/// Fields in which a server repeats the request, with their defaults. Official
-/// clients require those that have one.
-const ECHOES: &[(&str, Option<&str>)] = &[
-    ("background", None),
+/// Fields in which a server repeats the request, with their defaults. Clients
+/// require those that have one.
+pub(super) const ECHOES: &[(&str, Option<&str>)] = &[
+    ("background", Some("false")),
     ("conversation", None),
-    ("frequency_penalty", None),
+    ("frequency_penalty", Some("0")),
     ("instructions", Some("null")),
-    ("max_output_tokens", None),
-    ("max_tool_calls", None),
+    ("max_output_tokens", Some("null")),
+    ("max_tool_calls", Some("null")),
     ("metadata", Some("{}")),
     ("parallel_tool_calls", Some("true")),
-    ("presence_penalty", None),
+    ("presence_penalty", Some("0")),
     ("previous_response_id", Some("null")),
     ("prompt", None),
-    ("prompt_cache_key", None),
+    ("prompt_cache_key", Some("null")),
     ("prompt_cache_options", None),
     ("prompt_cache_retention", None),
-    ("reasoning", None),
-    ("safety_identifier", None),
-    ("store", None),
-    ("temperature", Some("null")),
-    ("text", None),
+    ("reasoning", Some("null")),
+    ("safety_identifier", Some("null")),
+    (STORE, Some("false")),
+    ("temperature", Some("1")),
+    ("text", Some(r#"{"format":{"type":"text"}}"#)),
     ("tool_choice", Some("\"auto\"")),
     ("tools", Some("[]")),
-    ("top_logprobs", None),
-    ("top_p", Some("null")),
-    ("truncation", None),
-    ("user", None),
+    ("top_logprobs", Some("0")),
+    ("top_p", Some("1")),
+    ("truncation", Some("\"disabled\"")),
+    ("user", Some("null")),
 ];
+
+/// Whether the response can be retrieved later. Only the server that stores it knows, so
+/// the request's wish is not repeated.
+pub(super) const STORE: &str = "store";
 
 /// Whether a field only repeats the request.
 pub(super) fn is_echo(name: &str) -> bool {
@@ -68,6 +72,7 @@ pub(super) struct ResponsesEnvelope<'e> {
     output: &'e [u8],
     usage: Option<&'e Usage>,
     native: Option<&'e Native>,
+    echo: &'e RequestEcho,
 }
 
 impl<'e> ResponsesEnvelope<'e> {
@@ -83,6 +88,7 @@ impl<'e> ResponsesEnvelope<'e> {
             output: b"[]",
             usage: None,
             native: None,
+            echo: &reply.echo,
         }
     }
 
@@ -118,6 +124,11 @@ impl<'e> ResponsesEnvelope<'e> {
         object.string("id", self.id);
         object.string("object", "response");
         object.number("created_at", self.created);
+        // Codecs have no clock: the time at which the response was begun stands for both.
+        match self.status {
+            "completed" => object.number("completed_at", self.created),
+            _ => object.raw("completed_at", "null"),
+        }
         match echo("status") {
             Some(status) => object.raw("status", status.as_str()),
             None => object.string("status", self.status),
@@ -133,11 +144,18 @@ impl<'e> ResponsesEnvelope<'e> {
         object.string("model", self.model);
         object.value("output").extend_from_slice(self.output);
         for (name, default) in ECHOES {
-            match (echo(name), default) {
+            let value = echo(name).or_else(|| self.echo.field(name));
+            match (value, default) {
                 (Some(value), _) => object.raw(name, value.as_str()),
                 (None, Some(default)) => object.raw(name, default),
                 (None, None) => {}
             }
+        }
+        if self
+            .native
+            .is_none_or(|native| native.get("service_tier").is_none())
+        {
+            object.string("service_tier", "default");
         }
         match self.usage {
             Some(usage) => object.object("usage", |o| usage::write_usage(usage, o)),

@@ -2,14 +2,15 @@
 //!
 //! Each item is read as one message: a function call as an assistant message with
 //! one call, a reasoning item as one with its text and its whole state. Writers of
-//! other dialects regroup them. Hosted tools, their items and custom tools are
-//! kept verbatim.
+//! other dialects regroup them. Custom tools and namespaces become functions, see
+//! [`crate::declared_tool`]. Hosted tools and their items are kept verbatim.
 //!
 //! The prefix of a native field tells where it belongs:
 //!
 //! - `text.x`, `text.format.x`, `reasoning.x`: inside those settings.
 //! - `item.x` on a text: a field of the message item that this text ends.
 //! - `echo.x` on a response: a field that repeats the request.
+//! - `field`, `field.x`: not on the wire; they direct the writer.
 //!
 //! Unmodelled blocks inside a message have the kind prefix `content.`; all other
 //! unmodelled blocks are items.
@@ -17,6 +18,7 @@
 //! Uses the shared modules of the crate, and `chat` for model lists and errors.
 
 mod count_tokens;
+mod echo;
 mod envelope;
 mod error;
 mod finish;
@@ -25,6 +27,7 @@ mod opaque;
 mod read_message;
 mod read_part;
 mod read_request;
+mod read_tool;
 mod response;
 mod stream_event;
 mod stream_event_writer;
@@ -37,6 +40,7 @@ mod write_item;
 mod write_message;
 mod write_part;
 mod write_request;
+mod write_tools;
 
 #[cfg(test)]
 mod tests;
@@ -47,7 +51,7 @@ use majordomo_llm::{Dialect, Error, ModelInfo, Request, Response, Result};
 use crate::tool_call_limits::{self, LimitedStreamReader};
 use crate::{
     Codec, CountTokens, ErrorReply, FailedResponse, Incoming, Outgoing, Protocol, ReadError, Reply,
-    StreamReader, StreamWriter, Written,
+    RequestEcho, StreamReader, StreamWriter, Written,
 };
 
 /// Marks everything that was read from this dialect.
@@ -82,6 +86,10 @@ impl Codec for Responses {
 
     fn write_response(&self, response: &Response, reply: &Reply) -> Written {
         response::write_response(response, reply)
+    }
+
+    fn echo(&self, request: &Request) -> RequestEcho {
+        echo::echo(request)
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {

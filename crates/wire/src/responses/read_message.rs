@@ -8,7 +8,13 @@ use super::opaque::OPAQUE;
 use super::read_part::read_content;
 use super::{PARAGRAPH, RESPONSES};
 use crate::arguments::{complete_arguments, read_arguments};
+use crate::custom_input::wrap_input;
+use crate::declared_tool::flat_name;
 use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, Rest, keep};
+
+/// The types of a custom tool's items, which also mark what was read from them.
+pub(super) const CUSTOM_CALL: &str = "custom_tool_call";
+pub(super) const CUSTOM_RESULT: &str = "custom_tool_call_output";
 
 /// Reads an item of a conversation.
 pub(super) fn read_message(cursor: &mut Cursor<'_>) -> ReadResult<Message> {
@@ -46,6 +52,11 @@ struct ResponsesItemFields<'a> {
     call_id: Option<Cow<'a, str>>,
     name: Option<Cow<'a, str>>,
     arguments: Cow<'a, str>,
+    /// The input of a custom tool.
+    input: Option<Cow<'a, str>>,
+    namespace: Option<Cow<'a, str>>,
+    /// What directs the writer.
+    directives: Vec<(&'static str, Json)>,
     /// The text of every field except `type` and `role`.
     all: Vec<(Cow<'a, str>, &'a str)>,
 }
@@ -61,6 +72,8 @@ impl<'a> ResponsesItemFields<'a> {
                 ("output", _) => self.output = read_content(cursor)?,
                 ("call_id", JsonKind::String) => self.call_id = Some(cursor.string()?),
                 ("name", JsonKind::String) => self.name = Some(cursor.string()?),
+                ("input", JsonKind::String) => self.input = Some(cursor.string()?),
+                ("namespace", JsonKind::String) => self.namespace = Some(cursor.string()?),
                 ("arguments", _) => self.arguments = read_arguments(cursor)?,
                 _ => cursor.raw().map(drop)?,
             }
@@ -131,23 +144,51 @@ impl<'a> ResponsesItemFields<'a> {
                 },
                 native: self.rest(&[]).into_native(RESPONSES),
             }),
-            "function_call" => Part::ToolCall(ToolCall {
-                id: self.call_id.take().unwrap_or_default().into_owned(),
-                name: self.name.take().unwrap_or_default().into_owned(),
-                arguments: std::mem::take(&mut self.arguments).into_owned(),
-                native: self
-                    .rest(&["call_id", "name", "arguments"])
-                    .into_native(RESPONSES),
-            }),
-            "function_call_output" => Part::ToolResult(ToolResult {
-                call_id: self.call_id.take().unwrap_or_default().into_owned(),
-                name: None,
-                parts: std::mem::take(&mut self.output),
-                is_error: false,
-                native: self.rest(&["call_id", "output"]).into_native(RESPONSES),
-            }),
+            "function_call" => {
+                let arguments = std::mem::take(&mut self.arguments).into_owned();
+                self.tool_call(&["call_id", "name", "namespace", "arguments"], arguments)
+            }
+            CUSTOM_CALL if self.input.is_some() => {
+                let arguments = wrap_input(&self.input.take().unwrap_or_default());
+                self.directives.push(("field", Json::string(CUSTOM_CALL)));
+                self.tool_call(&["call_id", "name", "namespace", "input"], arguments)
+            }
+            "function_call_output" => self.tool_result(),
+            CUSTOM_RESULT => {
+                self.directives.push(("field", Json::string(CUSTOM_RESULT)));
+                self.tool_result()
+            }
             kind => OPAQUE.part(kind, raw),
         }
+    }
+
+    fn tool_call(&mut self, modelled: &[&str], arguments: String) -> Part {
+        let name = self.name.take().unwrap_or_default();
+        let namespace = self
+            .namespace
+            .take()
+            .filter(|namespace| !namespace.is_empty());
+        if let Some(namespace) = &namespace {
+            self.directives.push(("field.name", Json::string(&name)));
+            self.directives
+                .push(("field.namespace", Json::string(namespace)));
+        }
+        Part::ToolCall(ToolCall {
+            id: self.call_id.take().unwrap_or_default().into_owned(),
+            name: flat_name(namespace.as_deref(), &name),
+            arguments,
+            native: self.rest(modelled).into_native(RESPONSES),
+        })
+    }
+
+    fn tool_result(&mut self) -> Part {
+        Part::ToolResult(ToolResult {
+            call_id: self.call_id.take().unwrap_or_default().into_owned(),
+            name: None,
+            parts: std::mem::take(&mut self.output),
+            is_error: false,
+            native: self.rest(&["call_id", "output"]).into_native(RESPONSES),
+        })
     }
 
     /// Clients may omit the type of a message.
@@ -176,6 +217,9 @@ impl<'a> ResponsesItemFields<'a> {
             if is_present && !modelled.contains(&&**name) {
                 rest.push(name.as_ref(), keep(value));
             }
+        }
+        for (name, value) in &self.directives {
+            rest.push(*name, value.clone());
         }
         rest
     }

@@ -2,12 +2,14 @@
 
 use bytes::Bytes;
 use majordomo_llm::{
-    Json, Message, Opaque, OutputFormat, OutputSchema, Part, Prompt, Request, Role, Text, Tool,
-    ToolChoice,
+    Json, Message, OutputFormat, OutputSchema, Part, Prompt, Request, Role, Text, Tool, ToolChoice,
 };
 
+use super::read_tool::{ToolPlace, read_additional_tools, read_tool};
 use super::{RESPONSES, read_message};
+use crate::declared_tool::flat_name;
 use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
+use crate::loss::ADDITIONAL_TOOLS;
 use crate::splice;
 use crate::{Incoming, ReadError, effort};
 
@@ -32,6 +34,8 @@ struct ResponsesRequestFields {
     /// The old name of `safety_identifier`.
     user: Option<String>,
     prompt: Prompt,
+    /// The tools that items of the conversation declare.
+    additional: Prompt,
     rest: Rest,
 }
 
@@ -44,9 +48,10 @@ impl ResponsesRequestFields {
             ("instructions", JsonKind::String) => {
                 prompt.system = cursor.optional_text()?.map(Text::new).into_iter().collect();
             }
-            ("input", _) => read_input(cursor, prompt)?,
+            ("input", _) => self.read_input(cursor)?,
             ("tools", _) => {
-                cursor.optional(|c| c.array(|cursor| read_tool(cursor, prompt)))?;
+                let mut place = ToolPlace::default();
+                cursor.optional(|c| c.array(|cursor| read_tool(cursor, &mut place, prompt)))?;
             }
             ("tool_choice", _) => self.read_tool_choice(cursor)?,
             ("parallel_tool_calls", _) => {
@@ -66,7 +71,48 @@ impl ResponsesRequestFields {
         Ok(())
     }
 
+    /// Reads the conversation: a text, or items.
+    fn read_input(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
+        let (prompt, additional) = (&mut self.prompt, &mut self.additional);
+        match cursor.peek()? {
+            JsonKind::String => {
+                let text = cursor.string()?;
+                let part = (!text.is_empty()).then(|| Part::text(text));
+                let parts = part.into_iter().collect();
+                prompt.messages.push(Message::new(Role::User, parts));
+                Ok(())
+            }
+            JsonKind::Null => Ok(()),
+            _ => cursor.array(|cursor| {
+                let mut item = cursor.fork();
+                let message = read_message::read_message(cursor)?;
+                if declares_tools(&message) {
+                    read_additional_tools(&mut item, additional)?;
+                }
+                prompt.messages.push(message);
+                Ok(())
+            }),
+        }
+    }
+
+    /// Adds the tools that the conversation declares. A later declaration of the same name
+    /// replaces an earlier one, but not one in `tools`.
+    fn add_additional_tools(&mut self) {
+        let declared = self.prompt.tools.len();
+        for tool in self.additional.tools.drain(..) {
+            let same = |known: &Tool| known.name == tool.name;
+            match self.prompt.tools.iter().position(same) {
+                Some(at) if at < declared => {}
+                Some(at) => self.prompt.tools[at] = tool,
+                None => self.prompt.tools.push(tool),
+            }
+        }
+        let hosted = &mut self.additional.hosted_tools;
+        self.prompt.hosted_tools.append(hosted);
+    }
+
     fn into_prompt(mut self) -> Prompt {
+        self.add_additional_tools();
         match (&self.prompt.user, self.user) {
             (Some(_), Some(user)) => self.rest.push("user", Json::string(&user)),
             (None, user) => self.prompt.user = user,
@@ -164,75 +210,23 @@ impl ResponsesRequestFields {
 }
 
 /// Reads a user text or a list of items.
-fn read_input(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> ReadResult<()> {
-    match cursor.peek()? {
-        JsonKind::String => {
-            let text = cursor.string()?;
-            let part = (!text.is_empty()).then(|| Part::text(text));
-            let parts = part.into_iter().collect();
-            prompt.messages.push(Message::new(Role::User, parts));
-            Ok(())
-        }
-        JsonKind::Null => Ok(()),
-        _ => cursor.array(|cursor| {
-            let message = read_message::read_message(cursor)?;
-            prompt.messages.push(message);
-            Ok(())
-        }),
-    }
+fn declares_tools(message: &Message) -> bool {
+    matches!(&message.parts[..], [Part::Opaque(block)] if block.kind == ADDITIONAL_TOOLS)
 }
 
-/// Reads `{"type": "function", "name": "x"}`; `None` for other types.
+/// Reads `{"type": "function", "name": "x"}`, or `custom`; `None` for other types.
 fn read_named_choice(cursor: &mut Cursor<'_>) -> ReadResult<Option<ToolChoice>> {
-    let mut name = None;
-    let mut is_function = false;
+    let (mut kind, mut name, mut namespace) = (None, None, None);
     cursor.object(|key, cursor| {
         match &**key {
-            "type" => is_function = cursor.maybe_string()?.as_deref() == Some("function"),
+            "type" => kind = cursor.maybe_string()?,
             "name" => name = cursor.maybe_string()?,
+            "namespace" => namespace = cursor.maybe_string()?,
             _ => {}
         }
         Ok(())
     })?;
-    let name = name.filter(|_| is_function);
-    Ok(name.map(|name| ToolChoice::Named(name.into_owned())))
-}
-
-fn read_tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> ReadResult<()> {
-    let mut kind = None;
-    let mut tool = Tool::new("");
-    let mut others = Vec::new();
-    let ((), raw) = cursor.with_raw(|cursor| {
-        cursor.object(|key, cursor| {
-            match (&**key, cursor.peek()?) {
-                ("type", JsonKind::String) => kind = Some(cursor.string()?),
-                ("name", JsonKind::String) => tool.name = cursor.string()?.into_owned(),
-                ("description", JsonKind::String | JsonKind::Null) => {
-                    tool.description = cursor.optional_text()?
-                }
-                ("parameters", JsonKind::Object | JsonKind::Null) => {
-                    tool.parameters = cursor.optional(Cursor::raw)?.map(keep);
-                }
-                ("strict", JsonKind::Bool | JsonKind::Null) => {
-                    tool.strict = cursor.optional(Cursor::bool)?;
-                }
-                _ => others.push((key.clone(), cursor.raw()?)),
-            }
-            Ok(())
-        })
-    })?;
-    let kind = kind.unwrap_or("function".into());
-    if kind == "function" {
-        let mut rest = Rest::default();
-        for (name, value) in others {
-            rest.push(name, keep(value));
-        }
-        tool.native = rest.into_native(RESPONSES);
-        prompt.tools.push(tool);
-    } else {
-        prompt
-            .hosted_tools
-            .push(Opaque::new(RESPONSES, kind, keep(raw)));
-    }
-    Ok(())
+    let is_own = matches!(kind.as_deref(), Some("function" | "custom"));
+    let name = name.filter(|_| is_own);
+    Ok(name.map(|name| ToolChoice::Named(flat_name(namespace.as_deref(), &name))))
 }

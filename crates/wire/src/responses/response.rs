@@ -95,6 +95,13 @@ impl<'a> ResponsesResponseBody<'a> {
                 _,
             ) => {}
             (_, JsonKind::Null) => {}
+            // The tier that every response has unless another one was paid for.
+            ("service_tier", JsonKind::String) => {
+                let (tier, raw) = cursor.with_raw(Cursor::string)?;
+                if tier != "default" {
+                    self.rest.push(key, json::keep(raw));
+                }
+            }
             _ if envelope::is_echo(key) => {
                 self.rest.take(format!("echo.{key}"), cursor)?;
             }
@@ -136,13 +143,12 @@ impl<'a> ResponsesResponseBody<'a> {
     }
 }
 
-/// Whether a part requires the client to act: a function call or custom tool
-/// call.
+/// Whether a part requires the client to act.
 pub(super) fn is_call(part: &Part) -> bool {
     match part {
         Part::ToolCall(_) => true,
-        Part::Opaque(block) => block.kind == "custom_tool_call",
-        Part::Text(_)
+        Part::Opaque(_)
+        | Part::Text(_)
         | Part::Refusal(_)
         | Part::Image(_)
         | Part::RemoteImage(_)
@@ -157,7 +163,7 @@ pub(super) fn write_response(response: &Response, reply: &Reply) -> Written {
     let mut losses = Losses::default();
     let mut output = BytesMut::with_capacity(1_024);
     write_array(&mut output, |array| {
-        let mut writer = ResponsesItemWriter::new(&mut losses);
+        let mut writer = ResponsesItemWriter::new(&mut losses).responding_to(&reply.echo);
         let status = envelope::status(&response.finish);
         for (place, item) in group_items(&response.parts).iter().enumerate() {
             let id = envelope::item_id(&reply.id, item.prefix(), place);

@@ -7,11 +7,14 @@
 
 use std::borrow::Cow;
 
-use majordomo_llm::{Event, Part};
+use majordomo_llm::{Event, Part, ToolCall};
 
 use super::PARAGRAPH;
+use super::read_message::CUSTOM_CALL;
 use super::response::is_call;
 use super::stream_event::ResponsesStreamEvent;
+use crate::custom_input::{ARGUMENTS_END, escape_input};
+use crate::declared_tool::text;
 
 /// The items in order of appearance. A call's position in this list is its
 /// index in the emitted events.
@@ -62,6 +65,12 @@ impl ResponsesStreamItems {
         let item = &mut self.0[at];
         if !matches!(item.emitted, Emitted::Nothing) || call.name.is_empty() {
             return;
+        }
+        let mut call = call;
+        // The input of a custom tool follows, in place of the end of the arguments.
+        if is_custom(&call) {
+            let open = call.arguments.len().saturating_sub(ARGUMENTS_END.len());
+            call.arguments.truncate(open);
         }
         item.emitted = Emitted::Call {
             call_id: call.id.clone(),
@@ -126,6 +135,16 @@ impl ResponsesStreamItems {
             }
         }
         events.push(Event::Reasoning(delta.into_owned()));
+    }
+
+    /// Extends the input of a custom tool, which is part of the arguments. That of a call
+    /// whose name is not known yet comes again with the whole item.
+    pub(super) fn input(&mut self, mut event: ResponsesStreamEvent<'_>, events: &mut Vec<Event>) {
+        let at = self.find(&event);
+        if matches!(self.0[at].emitted, Emitted::Call { .. }) {
+            event.delta = event.delta.map(|delta| escape_input(&delta).into());
+            self.arguments(event, events);
+        }
     }
 
     /// Extends a call's arguments.
@@ -240,11 +259,19 @@ impl ResponsesStreamItems {
     }
 }
 
+fn is_custom(call: &ToolCall) -> bool {
+    let kind = call
+        .native
+        .as_deref()
+        .and_then(|native| text(native, "field"));
+    kind.is_some_and(|kind| kind == CUSTOM_CALL)
+}
+
 fn some(delta: Option<Cow<'_, str>>) -> Option<Cow<'_, str>> {
     delta.filter(|delta| !delta.is_empty())
 }
 
-fn start_call(at: usize, call: majordomo_llm::ToolCall, events: &mut Vec<Event>) {
+fn start_call(at: usize, call: ToolCall, events: &mut Vec<Event>) {
     events.push(Event::ToolCallStart {
         index: at,
         id: Some(call.id).filter(|id| !id.is_empty()),

@@ -4,7 +4,9 @@
 use bytes::BytesMut;
 use majordomo_llm::{Native, Part, Reasoning, Text};
 
-use super::write_item::{self, ItemHeader};
+use super::write_item::{self, ItemHeader, WrittenCall};
+use crate::custom_input::InputDecoder;
+use crate::declared_tool::DeclaredTool;
 use crate::json::{object, write_array};
 use crate::loss::Losses;
 
@@ -99,13 +101,19 @@ pub(super) struct ResponsesOpenReasoning {
 
 /// Reasoning as a complete item. State is bound to its provider's id, so that
 /// id is written, even if the item was announced under another one.
-pub(super) fn reasoning_item(id: &str, text: &str, native: Option<&Native>) -> BytesMut {
+pub(super) fn reasoning_item(
+    id: &str,
+    text: &str,
+    native: Option<&Native>,
+    sealed: Option<&str>,
+) -> BytesMut {
     let mut item = BytesMut::new();
     object(&mut item, |o| {
         let status = "";
         write_item::write_reasoning_item(
             &Reasoning::new(text),
             native,
+            sealed,
             Some(ItemHeader { id, status }),
             o,
         );
@@ -120,26 +128,29 @@ pub(super) struct ResponsesOpenCall {
     pub(super) place: usize,
     pub(super) id: String,
     pub(super) call_id: String,
-    pub(super) name: String,
+    pub(super) tool: DeclaredTool,
     pub(super) arguments: String,
+    /// Decodes the input of a custom tool.
+    pub(super) input: InputDecoder,
     pub(super) native: Option<Native>,
 }
 
 impl ResponsesOpenCall {
     pub(super) fn item(&self, status: &str) -> BytesMut {
+        let call = WrittenCall {
+            call_id: &self.call_id,
+            name: &self.tool.name,
+            namespace: self.tool.namespace.as_deref(),
+            is_custom: self.tool.is_custom,
+            arguments: &self.arguments,
+        };
+        let header = ItemHeader {
+            id: &self.id,
+            status,
+        };
         let mut item = BytesMut::new();
         object(&mut item, |o| {
-            write_item::write_function_call(
-                &self.call_id,
-                &self.name,
-                &self.arguments,
-                self.native.as_ref(),
-                Some(ItemHeader {
-                    id: &self.id,
-                    status,
-                }),
-                o,
-            );
+            call.write(self.native.as_ref(), Some(header), o)
         });
         item
     }

@@ -141,6 +141,7 @@ impl ResponsesStreamState {
                     .reasoning(event, ReasoningSource::Content, events);
             }
             "response.function_call_arguments.delta" => self.items.arguments(event, events),
+            "response.custom_tool_call_input.delta" => self.items.input(event, events),
             "response.output_item.added" => {
                 let (event, parts) = read_item(event)?;
                 self.items.added(&event, parts, events);

@@ -17,6 +17,7 @@ use super::write_part::is_content;
 use super::{RESPONSES, error, finish};
 use crate::handles_all::handles_all;
 use crate::loss::{LossVerb, Losses};
+use crate::sealed_state::seal_reasoning;
 use crate::{Loss, Reply, StreamWriter};
 
 const ADDED: &str = "response.output_item.added";
@@ -175,7 +176,7 @@ impl ResponsesStreamWriter {
     fn announce_reasoning(&mut self, out: &mut BytesMut) -> (usize, String) {
         self.begin(out);
         let (place, id) = self.place("rs");
-        let item = reasoning_item(&id, "", None);
+        let item = reasoning_item(&id, "", None, None);
         self.frames.item(out, ADDED, place, &item);
         let kind = "response.reasoning_summary_part.added";
         self.frames
@@ -189,9 +190,14 @@ impl ResponsesStreamWriter {
         native: Option<&Native>,
         out: &mut BytesMut,
     ) {
-        let own = self.losses.own(native, &RESPONSES);
         let text = &open.text;
-        let (place, id) = match (open.announced, own) {
+        let sealed = seal_reasoning(text, native, &RESPONSES, &mut self.losses);
+        let own = match &sealed {
+            Some(_) => None,
+            None => self.losses.own(native, &RESPONSES),
+        };
+        let sealed = sealed.as_deref();
+        let (place, id) = match (open.announced, own.is_some() || sealed.is_some()) {
             (Some((place, id)), _) => {
                 let at = (place, id.as_str());
                 let kind = "response.reasoning_summary_text.done";
@@ -203,16 +209,24 @@ impl ResponsesStreamWriter {
                 (place, id)
             }
             // State without text.
-            (None, Some(_)) => {
+            (None, true) => {
                 self.begin(out);
                 let (place, id) = self.place("rs");
-                let item = reasoning_item(&id, "", own);
+                let item = reasoning_item(&id, "", own, sealed);
                 self.frames.item(out, ADDED, place, &item);
                 (place, id)
             }
-            (None, None) => return,
+            (None, false) => return,
         };
-        self.done(place, reasoning_item(&id, text, own), out);
+        self.done(place, reasoning_item(&id, text, own, sealed), out);
+    }
+
+    /// Writes the state of the call that follows.
+    fn call_state(&mut self, sealed: &str, out: &mut BytesMut) {
+        let (place, id) = self.place("rs");
+        let item = reasoning_item(&id, "", None, Some(sealed));
+        self.frames.item(out, ADDED, place, &item);
+        self.done(place, item, out);
     }
 
     fn done(&mut self, place: usize, item: BytesMut, out: &mut BytesMut) {

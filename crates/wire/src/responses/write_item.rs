@@ -4,11 +4,16 @@
 use majordomo_llm::{Native, Part, Reasoning};
 
 use super::RESPONSES;
+use super::read_message::CUSTOM_CALL;
 use super::write_part::{ContentSide, is_content, writable, write_content, write_part};
+use crate::RequestEcho;
 use crate::arguments::arguments_or_none;
 use crate::conversation::CallIds;
+use crate::custom_input::unwrap_input;
+use crate::declared_tool::{DeclaredTool, text};
 use crate::json::{Array, Object};
 use crate::loss::Losses;
+use crate::sealed_state::{seal_call, seal_reasoning};
 
 /// Id and status, which items of a response must have; items of a history may
 /// omit them.
@@ -68,6 +73,8 @@ pub(super) fn ends_item(native: Option<&Native>) -> bool {
 pub(super) struct ResponsesItemWriter<'l> {
     pub(super) ids: CallIds,
     pub(super) losses: &'l mut Losses,
+    /// The request that the items respond to, in a response.
+    echo: Option<&'l RequestEcho>,
 }
 
 impl<'l> ResponsesItemWriter<'l> {
@@ -75,7 +82,14 @@ impl<'l> ResponsesItemWriter<'l> {
         Self {
             ids: CallIds::new(|c| c.is_ascii_graphic()),
             losses,
+            echo: None,
         }
+    }
+
+    /// Writes the items of a response to this request.
+    pub(super) fn responding_to(mut self, echo: &'l RequestEcho) -> Self {
+        self.echo = Some(echo);
+        self
     }
 
     /// Writes one item, if the dialect can express it. `native` holds the
@@ -98,27 +112,65 @@ impl<'l> ResponsesItemWriter<'l> {
         }
     }
 
-    fn write_single(&mut self, part: &Part, header: Option<ItemHeader<'_>>, array: &mut Array<'_>) {
-        let native = self.losses.own(part.native(), &RESPONSES);
+    /// Seals the state of reasoning or of a call.
+    fn seal(&mut self, part: &Part) -> Option<String> {
         match part {
-            Part::Reasoning(reasoning) if native.is_some() => {
-                array.object(|o| write_reasoning_item(reasoning, native, header, o));
+            Part::Reasoning(reasoning) => {
+                let native = reasoning.native.as_deref();
+                seal_reasoning(&reasoning.text, native, &RESPONSES, self.losses)
+            }
+            Part::ToolCall(call) => seal_call(call.native.as_deref(), &RESPONSES, self.losses),
+            Part::Text(_)
+            | Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_) => None,
+        }
+    }
+
+    fn write_single(&mut self, part: &Part, header: Option<ItemHeader<'_>>, array: &mut Array<'_>) {
+        // Clients send sealed state back.
+        let sealed = header.and_then(|_| self.seal(part));
+        let native = match &sealed {
+            Some(_) => None,
+            None => self.losses.own(part.native(), &RESPONSES),
+        };
+        let sealed = sealed.as_deref();
+        match part {
+            Part::Reasoning(reasoning) if native.is_some() || sealed.is_some() => {
+                array.object(|o| write_reasoning_item(reasoning, native, sealed, header, o));
             }
             // A client may see another model's reasoning; a model may not.
             Part::Reasoning(reasoning) if header.is_some() => {
                 if !reasoning.text.is_empty() {
-                    array.object(|o| write_reasoning_item(reasoning, None, header, o));
+                    array.object(|o| write_reasoning_item(reasoning, None, None, header, o));
                 }
             }
             Part::Reasoning(_) => self
                 .losses
                 .add("reasoning", "only the model that produced it can read it"),
             Part::ToolCall(call) => {
+                if let (Some(sealed), Some(header)) = (sealed, header) {
+                    let id = format!("rs_{}", header.id);
+                    let header = ItemHeader { id: &id, ..header };
+                    let empty = Reasoning::default();
+                    array.object(|o| {
+                        write_reasoning_item(&empty, None, Some(sealed), Some(header), o);
+                    });
+                }
                 let id = self.ids.call(&call.id);
                 let arguments = arguments_or_none((&call.arguments).into());
-                array.object(|o| {
-                    write_function_call(&id, &call.name, &arguments, native, header, o);
-                });
+                let declared = declared_call(&call.name, native, self.echo);
+                let written = WrittenCall {
+                    call_id: &id,
+                    name: &declared.name,
+                    namespace: declared.namespace.as_deref(),
+                    is_custom: declared.is_custom,
+                    arguments: &arguments,
+                };
+                array.object(|o| written.write(native, header, o));
             }
             Part::Opaque(block) if block.origin == RESPONSES => array.raw(block.raw.as_str()),
             other @ (Part::Text(_)
@@ -166,11 +218,12 @@ pub(super) fn write_message_item(
     write_rest(&fields, object);
 }
 
-/// Writes a reasoning item. Its own state is written verbatim; text of another
-/// origin becomes a summary.
+/// Writes a reasoning item. Its own state is written verbatim, state of another origin
+/// sealed; text of another origin becomes a summary.
 pub(super) fn write_reasoning_item(
     reasoning: &Reasoning,
     native: Option<&Native>,
+    sealed: Option<&str>,
     header: Option<ItemHeader<'_>>,
     object: &mut Object<'_>,
 ) {
@@ -199,29 +252,77 @@ pub(super) fn write_reasoning_item(
             }
         });
     }
+    if let Some(sealed) = sealed {
+        object.string("encrypted_content", sealed);
+    }
     write_rest(&fields, object);
 }
 
-/// Writes a function call under the id that pairs it with its result.
-pub(super) fn write_function_call(
-    call_id: &str,
+/// A call as its client declares the tool.
+pub(super) struct WrittenCall<'c> {
+    /// Pairs the call with its result.
+    pub(super) call_id: &'c str,
+    pub(super) name: &'c str,
+    pub(super) namespace: Option<&'c str>,
+    pub(super) is_custom: bool,
+    /// The arguments, also of a custom tool.
+    pub(super) arguments: &'c str,
+}
+
+impl WrittenCall<'_> {
+    /// Writes the item.
+    pub(super) fn write(
+        &self,
+        native: Option<&Native>,
+        header: Option<ItemHeader<'_>>,
+        object: &mut Object<'_>,
+    ) {
+        let fields: Vec<_> = native
+            .into_iter()
+            .flat_map(Native::fields)
+            .filter(|(name, _)| *name != "field" && !name.starts_with("field."))
+            .map(|(name, value)| (name, value.as_str()))
+            .collect();
+        let kind = if self.is_custom {
+            CUSTOM_CALL
+        } else {
+            "function_call"
+        };
+        object.string("type", kind);
+        write_header(&fields, header, object);
+        object.string("call_id", self.call_id);
+        object.string("name", self.name);
+        if let Some(namespace) = self.namespace {
+            object.string("namespace", namespace);
+        }
+        match self.is_custom {
+            true => object.string("input", &unwrap_input(self.arguments)),
+            false => object.string("arguments", self.arguments),
+        }
+        write_rest(&fields, object);
+    }
+}
+
+/// How the client declares a called tool: as the call itself tells, or as the request did.
+pub(super) fn declared_call(
     name: &str,
-    arguments: &str,
     native: Option<&Native>,
-    header: Option<ItemHeader<'_>>,
-    object: &mut Object<'_>,
-) {
-    let fields: Vec<_> = native
-        .into_iter()
-        .flat_map(Native::fields)
-        .map(|(name, value)| (name, value.as_str()))
-        .collect();
-    object.string("type", "function_call");
-    write_header(&fields, header, object);
-    object.string("call_id", call_id);
-    object.string("name", name);
-    object.string("arguments", arguments);
-    write_rest(&fields, object);
+    echo: Option<&RequestEcho>,
+) -> DeclaredTool {
+    let plain = || DeclaredTool {
+        name: name.to_owned(),
+        namespace: None,
+        is_custom: false,
+    };
+    let Some(native) = native else {
+        let declared = echo.and_then(|echo| echo.tool(name));
+        return declared.cloned().unwrap_or_else(plain);
+    };
+    DeclaredTool {
+        name: text(native, "field.name").unwrap_or_else(|| name.to_owned()),
+        namespace: text(native, "field.namespace"),
+        is_custom: text(native, "field").is_some_and(|kind| kind == CUSTOM_CALL),
+    }
 }
 
 /// Writes id and status, unless the item has its own.

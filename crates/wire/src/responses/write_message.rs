@@ -1,11 +1,13 @@
 //! Writes messages as items; one message may become several items.
 
 use bytes::BytesMut;
-use majordomo_llm::{Message, Part, Role, ToolResult};
+use majordomo_llm::{Message, Native, Part, Role, ToolResult};
 
 use super::RESPONSES;
+use super::read_message::CUSTOM_RESULT;
 use super::write_item::{ResponsesItem, ResponsesItemWriter, group_items};
 use super::write_part::{ContentSide, is_content, writable, write_content, write_part};
+use crate::declared_tool::text;
 use crate::json::{Array, write_array, write_string};
 use crate::loss::{LossVerb, Losses};
 use crate::splice::{self, ElementOrigin, FieldAction};
@@ -189,11 +191,22 @@ impl<'w, 'a, 'l> ResponsesMessageWriter<'w, 'a, 'l> {
         let error_parts = error_parts(result, losses);
         let parts = error_parts.as_ref().unwrap_or(&result.parts);
         let parts = writable(parts, ContentSide::Input, losses);
+        let is_custom = native.and_then(|native| text(native, "field"));
+        let is_custom = is_custom.is_some_and(|kind| kind == CUSTOM_RESULT);
+        let kind = if is_custom {
+            CUSTOM_RESULT
+        } else {
+            "function_call_output"
+        };
         self.array.object(|o| {
-            o.string("type", "function_call_output");
+            o.string("type", kind);
             o.string("call_id", &id);
             write_content(o, "output", &parts, ContentSide::Input, losses);
-            o.native(native);
+            for (name, value) in native.into_iter().flat_map(Native::fields) {
+                if name != "field" {
+                    o.raw(name, value.as_str());
+                }
+            }
         });
     }
 }

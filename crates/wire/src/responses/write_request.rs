@@ -1,10 +1,11 @@
 //! Writes a request: unedited, edited, or from scratch.
 
 use bytes::BytesMut;
-use majordomo_llm::{Native, OutputFormat, Prompt, Request, Tool, ToolChoice};
+use majordomo_llm::{Native, OutputFormat, Prompt, Request};
 
 use super::RESPONSES;
 use super::write_message::ResponsesMessageWriter;
+use super::write_tools::write_tools;
 use crate::json::{Array, Object, object, write_array};
 use crate::loss::Losses;
 use crate::splice::{self, BodyEdit, BodyFields, ElementOrigin, FieldAction};
@@ -115,7 +116,7 @@ fn write_messages(
 }
 
 /// Writes every field except model, stream and input.
-fn request_fields(prompt: &Prompt, losses: &mut Losses) -> BodyFields {
+pub(super) fn request_fields(prompt: &Prompt, losses: &mut Losses) -> BodyFields {
     let mut fields = BodyFields::default();
     let native = losses.own(prompt.native.as_deref(), &RESPONSES);
     write_instructions(prompt, &mut fields, losses);
@@ -218,57 +219,4 @@ fn write_format(prompt: &Prompt, native: Option<&Native>, object: &mut Object<'_
             o.nested(native, "text.format");
         }),
     }
-}
-
-fn write_tools(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses) {
-    let (own, foreign): (Vec<_>, Vec<_>) = prompt
-        .hosted_tools
-        .iter()
-        .partition(|hosted| hosted.origin == RESPONSES);
-    for hosted in foreign {
-        losses.add(
-            &format!("tools.{}", hosted.kind),
-            format!("a tool that only {} runs", hosted.origin),
-        );
-    }
-    if !prompt.tools.is_empty() || !own.is_empty() {
-        write_array(fields.value("tools"), |array| {
-            for tool in &prompt.tools {
-                array.object(|o| write_tool(tool, o, losses));
-            }
-            for tool in own {
-                array.raw(tool.raw.as_str());
-            }
-        });
-    }
-    match &prompt.tool_choice {
-        ToolChoice::Auto => {}
-        ToolChoice::None => fields.string("tool_choice", "none"),
-        ToolChoice::Required => fields.string("tool_choice", "required"),
-        ToolChoice::Named(name) => object(fields.value("tool_choice"), |o| {
-            o.string("type", "function");
-            o.string("name", name);
-        }),
-    }
-    if let Some(parallel) = prompt.parallel_tool_calls {
-        fields.put("parallel_tool_calls", parallel);
-    }
-}
-
-fn write_tool(tool: &Tool, object: &mut Object<'_>, losses: &mut Losses) {
-    let native = losses.own(tool.native.as_deref(), &RESPONSES);
-    object.string("type", "function");
-    object.string("name", &tool.name);
-    if let Some(description) = &tool.description {
-        object.string("description", description);
-    }
-    // Required, even for a tool without parameters.
-    match &tool.parameters {
-        Some(parameters) => object.raw("parameters", parameters.as_str()),
-        None => object.raw("parameters", "null"),
-    }
-    if let Some(strict) = tool.strict {
-        object.bool("strict", strict);
-    }
-    object.native(native);
 }

@@ -65,6 +65,12 @@ impl BodyFields {
         self.0.is_empty()
     }
 
+    /// The first value of a key, as JSON.
+    pub(crate) fn get(&self, key: &str) -> Option<&[u8]> {
+        let found = self.0.iter().find(|(found, _)| found == key);
+        found.map(|(_, value)| &value[..])
+    }
+
     /// The first value of each key.
     fn by_key(&self) -> HashMap<&str, &BytesMut> {
         let mut first = HashMap::with_capacity(self.0.len());

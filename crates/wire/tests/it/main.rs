@@ -3,4 +3,5 @@
 mod client_requests;
 mod emptiness;
 mod matrix;
+mod open_responses;
 mod recordings;

@@ -87,7 +87,6 @@ fn reply() -> Reply {
         model: REPORTED.into(),
         created: 1_700_000_000,
         stream_usage: true,
-        first_call: 0,
         ..Reply::default()
     }
 }

@@ -223,12 +223,19 @@ fn unsupported_settings_are_listed_losses() {
         r#""tool_choice":{"type":"none"}"#,
         r#""output_config":{"effort":"low","format":{"type":"json_schema","schema":{}}}"#,
         r#""temperature":1"#,
+        // Caching is opt-in here, and a key for it asks for caching.
+        r#""cache_control":{"type":"ephemeral"}"#,
     ] {
         assert!(body.contains(kept), "{kept} in {body}");
     }
-    let mut request = Request::user("hi");
+    let mut request = Request::user("hi").system("Be brief.");
     request.edit().output = majordomo_llm::OutputFormat::Json;
-    assert_eq!(write(&request).1, ["output"]);
+    let (body, losses) = write(&request);
+    assert_eq!(losses, ["output"]);
+    assert!(
+        body.contains("Be brief.") && body.contains("Answer with one JSON object"),
+        "{body}"
+    );
 }
 
 #[test]

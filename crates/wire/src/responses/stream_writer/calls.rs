@@ -4,8 +4,13 @@ use bytes::BytesMut;
 use majordomo_llm::{Native, ToolCall};
 
 use super::{ADDED, ResponsesStreamWriter};
+use crate::custom_input::{InputDecoder, unwrap_input};
+use crate::json::Object;
 use crate::responses::RESPONSES;
+use crate::responses::stream_event_writer::ResponsesEventWriter;
 use crate::responses::stream_output::ResponsesOpenCall;
+use crate::responses::write_item::declared_call;
+use crate::sealed_state::seal_call;
 
 impl ResponsesStreamWriter {
     pub(super) fn start_call(
@@ -23,11 +28,17 @@ impl ResponsesStreamWriter {
         self.end_open("completed", out);
         let fallback_id = ToolCall::synthetic_id(self.reply.first_call + self.call_count);
         self.call_count += 1;
+        let sealed = seal_call(native, &RESPONSES, &mut self.losses);
+        let native = native.filter(|_| sealed.is_none());
+        if let Some(sealed) = sealed {
+            self.call_state(&sealed, out);
+        }
         let native = self.losses.own(native, &RESPONSES).cloned();
         let own_id = native
             .as_ref()
             .and_then(|native| native.get("id")?.to().ok());
-        let (place, id_of_place) = self.place("fc");
+        let tool = declared_call(name, native.as_ref(), Some(&self.reply.echo));
+        let (place, id_of_place) = self.place(if tool.is_custom { "ctc" } else { "fc" });
         let call = ResponsesOpenCall {
             index,
             place,
@@ -36,8 +47,9 @@ impl ResponsesStreamWriter {
                 .filter(|id| !id.is_empty())
                 .unwrap_or(&fallback_id)
                 .to_owned(),
-            name: name.to_owned(),
+            tool,
             arguments: String::new(),
+            input: InputDecoder::default(),
             native,
         };
         let item = call.item("in_progress");
@@ -51,31 +63,70 @@ impl ResponsesStreamWriter {
             return;
         };
         call.arguments.push_str(fragment);
-        let kind = "response.function_call_arguments.delta";
-        self.frames.event(out, kind, |o| {
-            o.string("item_id", &call.id);
-            o.number("output_index", call.place);
-            o.string("delta", fragment);
-        });
+        if !call.tool.is_custom {
+            let kind = "response.function_call_arguments.delta";
+            return call_event(&mut self.frames, out, kind, call, |o| {
+                o.string("delta", fragment);
+            });
+        }
+        let text = call.input.push(fragment);
+        input_delta(&mut self.frames, out, call, &text);
     }
 
-    /// Ends a call. Clients parse the arguments, so missing ones become an
+    /// Ends a call. Clients parse the arguments of a function, so missing ones become an
     /// empty object.
     pub(super) fn end_call(&mut self, index: usize, status: &str, out: &mut BytesMut) {
         let Some(at) = self.calls.iter().position(|call| call.index == index) else {
             return;
         };
-        if self.calls[at].arguments.is_empty() {
+        if self.calls[at].arguments.is_empty() && !self.calls[at].tool.is_custom {
             self.arguments(index, "{}", out);
         }
         let call = self.calls.remove(at);
-        let kind = "response.function_call_arguments.done";
-        self.frames.event(out, kind, |o| {
-            o.string("item_id", &call.id);
-            o.number("output_index", call.place);
-            o.string("name", &call.name);
-            o.string("arguments", &call.arguments);
-        });
+        if call.tool.is_custom {
+            let input = unwrap_input(&call.arguments);
+            // Arguments of another form than expected were not streamed.
+            if !call.input.has_begun() {
+                input_delta(&mut self.frames, out, &call, &input);
+            }
+            let kind = "response.custom_tool_call_input.done";
+            call_event(&mut self.frames, out, kind, &call, |o| {
+                o.string("input", &input);
+            });
+        } else {
+            let kind = "response.function_call_arguments.done";
+            call_event(&mut self.frames, out, kind, &call, |o| {
+                o.string("name", &call.tool.name);
+                o.string("arguments", &call.arguments);
+            });
+        }
         self.done(call.place, call.item(status), out);
     }
+}
+
+fn input_delta(
+    frames: &mut ResponsesEventWriter,
+    out: &mut BytesMut,
+    call: &ResponsesOpenCall,
+    text: &str,
+) {
+    if !text.is_empty() {
+        let kind = "response.custom_tool_call_input.delta";
+        call_event(frames, out, kind, call, |o| o.string("delta", text));
+    }
+}
+
+/// Writes an event about a call.
+fn call_event(
+    frames: &mut ResponsesEventWriter,
+    out: &mut BytesMut,
+    kind: &str,
+    call: &ResponsesOpenCall,
+    fill: impl FnOnce(&mut Object<'_>),
+) {
+    frames.event(out, kind, |o| {
+        o.string("item_id", &call.id);
+        o.number("output_index", call.place);
+        fill(o);
+    });
 }

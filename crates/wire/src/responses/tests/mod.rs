@@ -1,6 +1,7 @@
 //! Tests of the dialect, one file per direction.
 
 mod crossing;
+mod declared_tools;
 mod requests;
 mod responses;
 mod stream_reading;

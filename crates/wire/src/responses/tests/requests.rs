@@ -70,12 +70,17 @@ fn items_are_read_one_to_one() {
     );
     let names: Vec<_> = message.native.as_ref().unwrap().fields().collect();
     assert_eq!(names.len(), 2, "phase and id, but not a null: {names:?}");
-    for (message, kind) in messages[6..].iter().zip([
-        "custom_tool_call",
-        "custom_tool_call_output",
-        "item_reference",
-        "additional_tools",
-    ]) {
+    let call = messages[6].tool_calls().next().unwrap();
+    assert_eq!(
+        (&*call.name, &*call.arguments),
+        ("patch", r#"{"input":"x"}"#)
+    );
+    let result = messages[7].tool_results().next().unwrap();
+    assert_eq!((&*result.call_id, &*result.text()), ("c2", "y"));
+    for (message, kind) in messages[8..]
+        .iter()
+        .zip(["item_reference", "additional_tools"])
+    {
         assert!(
             matches!(&message.parts[..], [Part::Opaque(block)] if block.kind == kind),
             "{kind}"
@@ -133,6 +138,10 @@ fn every_form_of_tool_choice_is_read() {
             r#"{"type":"function","name":"t"}"#,
             ToolChoice::Named("t".into()),
         ),
+        (
+            r#"{"type":"custom","name":"t"}"#,
+            ToolChoice::Named("t".into()),
+        ),
     ];
     for (value, expected) in rows {
         let incoming = field("tool_choice", value);
@@ -141,7 +150,6 @@ fn every_form_of_tool_choice_is_read() {
     }
     for value in [
         r#"{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"t"}]}"#,
-        r#"{"type":"custom","name":"t"}"#,
         r#"{"type":"mcp","server_label":"s"}"#,
         r#""later""#,
     ] {
@@ -228,7 +236,7 @@ fn functions_are_tools_and_all_others_are_kept_verbatim() {
         r#"{"input":"","tools":[
             {"type":"function","name":"t","description":"d","parameters":{"a":1},"strict":null,"defer_loading":true},
             {"name":"u","parameters":null},
-            {"type":"custom","name":"patch","format":{"type":"text"}},
+            {"type":"mcp","name":"patch"},
             {"type":"web_search"}]}"#,
     );
     let request = &incoming.request;
@@ -256,7 +264,7 @@ fn functions_are_tools_and_all_others_are_kept_verbatim() {
         .iter()
         .map(|t| &*t.kind)
         .collect();
-    assert_eq!(kinds, ["custom", "web_search"]);
+    assert_eq!(kinds, ["mcp", "web_search"]);
 }
 
 #[test]

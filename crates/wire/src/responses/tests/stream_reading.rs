@@ -202,7 +202,7 @@ fn unknown_events_are_skipped_and_unknown_items_are_kept() {
         COMPLETED,
     ]);
     assert!(matches!(&response.parts[0], Part::Opaque(b) if b.kind == "dream"));
-    assert!(matches!(&response.parts[1], Part::Opaque(b) if b.kind == "custom_tool_call"));
+    assert!(matches!(&response.parts[1], Part::ToolCall(c) if c.arguments == r#"{"input":"x"}"#));
     assert_eq!(
         response.finish,
         FinishReason::ToolCalls,

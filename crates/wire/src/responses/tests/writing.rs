@@ -89,12 +89,13 @@ fn every_item_round_trips() {
         r#"{"type":"message","role":"developer","content":"a"},"#,
         r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"XYZ"},"#,
         r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"b","annotations":[{"x":1}]}],"phase":"commentary"},"#,
-        r#"{"type":"function_call","call_id":"c","name":"t","arguments":"{}","id":"fc_1","namespace":"n"},"#,
+        r#"{"type":"function_call","call_id":"c","name":"t","namespace":"n","arguments":"{}","id":"fc_1"},"#,
         r#"{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":"data:image/png;base64,AQID","detail":"low"}],"id":"fco_1"},"#,
         r#"{"type":"custom_tool_call","call_id":"d","name":"patch","input":"x"},"#,
         r#"{"type":"custom_tool_call_output","call_id":"d","output":"y"},"#,
         r#"{"type":"message","role":"user","content":[{"type":"input_file","file_id":"f"}]}],"#,
-        r#""tools":[{"type":"web_search","x":1}],"text":{"verbosity":"low"},"reasoning":{"summary":"auto"},"store":false}"#
+        r#""tools":[{"type":"custom","name":"p","format":{"type":"text"}},{"type":"namespace","name":"n","description":"d","tools":[{"type":"function","name":"t"},{"type":"custom","name":"u"}]},"#,
+        r#"{"type":"namespace","name":"n2","tools":[{"type":"function","name":"t"}]},{"type":"web_search","x":1}],"tool_choice":{"type":"custom","name":"u","namespace":"n"},"text":{"verbosity":"low"},"reasoning":{"summary":"auto"},"store":false}"#
     );
     let prompt = Prompt::clone(read(body).request.prompt());
     let (written, losses) = write(&prompt.into());

@@ -289,7 +289,6 @@ fn reply() -> Reply {
         model: "m".into(),
         created: 1,
         stream_usage: true,
-        first_call: 0,
         ..Reply::default()
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn of_prompt(prompt: &Prompt) -> Aspects {
             _ => turns.push((role, parts)),
         }
     }
-    system.retain(|text| !text.is_empty());
+    system.retain(|text| !text.is_empty() && !is_json_instruction(text));
     aspects.insert("system".into(), AspectValue::Texts(system));
     put(&mut aspects, "position of system", places);
     put(
@@ -160,6 +160,11 @@ fn order(parts: &[&Part]) -> Vec<&'static str> {
     kinds
 }
 
+/// The instruction that stands for JSON output in Messages.
+fn is_json_instruction(text: &str) -> bool {
+    text.starts_with("Answer with one JSON object")
+}
+
 /// Captions that the Chat Completions writer adds to images of tools.
 fn is_caption(text: &str) -> bool {
     text == "see image below" || text.starts_with("Image from the tool call ")
@@ -185,9 +190,9 @@ fn text_of(part: &Part) -> Option<String> {
 }
 
 /// Dialect-specific state, without fields that only describe the
-/// representation.
+/// representation or repeat the text.
 fn state(native: Option<&Native>) -> Option<String> {
-    const HOW: &[&str] = &["field", "id", "status", "item.id", "item.status"];
+    const HOW: &[&str] = &["field", "id", "status", "summary", "item.id", "item.status"];
     let fields = native?.fields().filter(|(name, _)| !HOW.contains(name));
     let mut fields: Vec<_> = fields.collect();
     fields.sort_by_key(|(name, _)| *name);

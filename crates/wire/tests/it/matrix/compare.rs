@@ -11,7 +11,11 @@ const EXPLAINS: &[(&str, &[&str])] = &[
     ("strict of tools", &["strict", "tools"]),
     ("strict of output", &["output.strict"]),
     ("tool_choice", &["tools"]),
-    ("state", &["reasoning"]),
+    // State of another dialect is sealed in the last three, and lost with them.
+    (
+        "state",
+        &["reasoning", "encrypted_content", "signature", "data"],
+    ),
     ("other", &["file"]),
     ("order", &["image"]),
     ("finish", &["stop_sequence"]),

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Assembler, Event, Prompt, Request, Response};
-use majordomo_wire::{Codec, Loss, Outgoing, Protocol, Reply};
+use majordomo_llm::{Assembler, Event, Message, Prompt, Request, Response, Role};
+use majordomo_wire::{Codec, Loss, Outgoing, Protocol, Reply, restore_reasoning};
 
 use super::{compare, corpus};
 
@@ -62,8 +62,25 @@ pub(crate) fn response(response: &Response, pair: &Crossing) -> LossResult {
             .read_response(written.body, 0)
             .map_err(|error| error.to_string())?;
     }
-    compare::responses(response, &actual, &losses)?;
+    compare::responses(response, &unsealed(actual, pair), &losses)?;
     Ok(fields(&losses))
+}
+
+/// What the target gets back of reasoning that the client was sent: sealed state is opened,
+/// first that which the client's writer sealed, then that of the provider's.
+fn unsealed(mut response: Response, pair: &Crossing) -> Response {
+    let message = Message::new(Role::Assistant, response.parts);
+    let mut request = Request::from(vec![message]);
+    for target in [pair.provider].into_iter().chain(Protocol::ALL) {
+        let (attempt, dropped) = request.clone().recording_changes();
+        let restored = restore_reasoning(attempt, &target.dialect());
+        if dropped.take().is_empty() {
+            request = restored;
+        }
+    }
+    let messages = request.prompt().messages.iter();
+    response.parts = messages.flat_map(|message| message.parts.clone()).collect();
+    response
 }
 
 /// Provider to client, streamed.
@@ -79,7 +96,7 @@ pub(crate) fn stream(response: &Response, pair: &Crossing) -> LossResult {
         losses.extend(writer.losses());
         events = read_stream(codec, &out).map_err(|error| error.to_string())?;
     }
-    compare::responses(response, &assemble(events), &losses)?;
+    compare::responses(response, &unsealed(assemble(events), pair), &losses)?;
     Ok(fields(&losses))
 }
 

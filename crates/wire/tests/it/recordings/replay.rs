@@ -372,7 +372,6 @@ fn reply() -> Reply {
         model: "a-model".into(),
         created: 1,
         stream_usage: true,
-        first_call: 0,
         ..Reply::default()
     }
 }
