@@ -9,6 +9,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use majordomo_gateway::config::listen_address;
 
+use crate::key_args::{KeyArgs, TeamArgs};
 use crate::output;
 use crate::setup::ConfigArg;
 
@@ -23,6 +24,7 @@ Examples:
   majordomo fit photo.jpg --for groq/llama-4-scout -o sent.jpg
   majordomo check --config majordomo.toml
   majordomo key new laptop
+  majordomo team set search --budget month=500
   majordomo usage --by key --since 30d
   majordomo prices sonnet
 
@@ -89,13 +91,6 @@ Examples:
 Without --config, the file is the one that `majordomo serve` uses: $MAJORDOMO_CONFIG,
 ./majordomo.toml, or majordomo/majordomo.toml in the user's configuration directory.";
 
-const KEY_EXAMPLES: &str = "\
-Examples:
-  majordomo key new laptop
-  majordomo key new laptop >> majordomo.toml
-
-The key goes to stderr, the entry for the configuration file to stdout.";
-
 const USAGE_EXAMPLES: &str = "\
 Examples:
   majordomo usage
@@ -138,8 +133,10 @@ pub(crate) enum Command {
     Fit(FitArgs),
     /// Validate a configuration file
     Check(CheckArgs),
-    /// Create keys for clients of the gateway
+    /// Create, list and change keys for clients of the gateway
     Key(KeyArgs),
+    /// Create, list and change teams of keys
+    Team(TeamArgs),
     /// Report usage and cost
     Usage(UsageArgs),
     /// List prices of models
@@ -242,23 +239,6 @@ pub(crate) struct CheckArgs {
     /// Accept variables that are not set, and check the rest
     #[arg(long)]
     pub(crate) no_env: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = KEY_EXAMPLES)]
-pub(crate) struct KeyArgs {
-    #[command(subcommand)]
-    pub(crate) command: KeyCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum KeyCommand {
-    /// Create a key and show it once; print the hashed entry for the configuration file
-    #[command(after_help = KEY_EXAMPLES)]
-    New {
-        /// Name of the key, as shown in logs
-        name: String,
-    },
 }
 
 #[derive(Debug, Args)]

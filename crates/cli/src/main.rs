@@ -3,6 +3,7 @@
 //! Responses go to stdout and everything about them to stderr, so that output can be piped.
 //! The exit code is 0 for success, 1 for a failure, 2 for a usage error.
 
+mod access_output;
 mod args;
 mod browser;
 mod capabilities;
@@ -15,6 +16,7 @@ mod explain;
 mod fit;
 mod input;
 mod key;
+mod key_args;
 mod ledger;
 mod log;
 mod log_filter;
@@ -24,6 +26,7 @@ mod output;
 mod prices;
 mod serve;
 mod setup;
+mod team;
 mod usage;
 
 use std::num::NonZero;
@@ -70,6 +73,7 @@ async fn run(command: Command) -> ExitCode {
         Command::Fit(args) => fit::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Key(args) => key::run(&args),
+        Command::Team(args) => team::run(&args),
         Command::Usage(args) => usage::run(&args),
         Command::Prices(args) => prices::run(&args),
         Command::Ledger(args) => ledger::run(&args),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use majordomo::transport::{self, Transport};
 use tokio::runtime::Handle as Runtime;
 
+use crate::access::{AccessOptions, AccessPlace, AccessWorker, StoredEntries};
 use crate::config::transition::AtStartup;
 use crate::config::{self, Config, ConfigWatch, Detected, Diagnostics, LedgerPlace};
 use crate::ledger_sink::{LedgerSink, now_millis};
@@ -66,6 +67,8 @@ pub enum StartError {
 
 /// A gateway that is listening.
 pub struct Gateway {
+    /// Owns the store of keys, if there is one.
+    access: Option<AccessWorker>,
     server: Server,
     operator: Operator,
     watch: Option<ConfigWatch>,
@@ -158,7 +161,9 @@ impl Gateway {
         add_span_sink(&server, &loader);
         add_ledger(&server, &loader, &state);
         keep_budgets(&server, &loader, &state);
+        let access = start_access(&server, &loader, &state).await;
         Ok(Self {
+            access,
             server,
             operator,
             watch,
@@ -231,7 +236,7 @@ impl Gateway {
 
     /// Whether clients need a key.
     pub fn has_keys(&self) -> bool {
-        !self.state.keys.is_keyless()
+        !self.server.context().keys().is_keyless()
     }
 
     /// The runtime of the heavy lane, once started: each of its threads must release its
@@ -297,6 +302,9 @@ impl Gateway {
         operator.stop().await;
         quotas.stop().await;
         context.sinks().stop().await;
+        let access = self.access;
+        // Ends its thread.
+        let _ = tokio::task::spawn_blocking(move || drop(access)).await;
     }
 }
 
@@ -366,6 +374,41 @@ fn keep_budgets(server: &Server, loader: &StateLoader, state: &GatewayState) {
         quotas.open_store();
     }
     server.context().set_quotas(quotas);
+}
+
+/// Reads the stored keys and follows their changes. Completes when they are in effect.
+async fn start_access(
+    server: &Server,
+    loader: &StateLoader,
+    state: &GatewayState,
+) -> Option<AccessWorker> {
+    let settings = &state.config().ledger;
+    let options = AccessOptions {
+        place: AccessPlace::of(settings, &loader.environment)?,
+        audit_retention: settings.audit_retention,
+        now_millis,
+    };
+    let context = server.context();
+    let shared = Arc::downgrade(&context);
+    let publish = move |entries| {
+        if let Some(context) = shared.upgrade() {
+            context.set_stored(entries);
+        }
+    };
+    let started =
+        tokio::task::spawn_blocking(move || AccessWorker::start(options, Box::new(publish)));
+    match started.await {
+        Ok(Ok(worker)) => {
+            context.access.store(Some(Arc::new(worker.caller())));
+            Some(worker)
+        }
+        // Stored keys cannot be read, so whether there are some is not known.
+        Ok(Err(_)) | Err(_) => {
+            tracing::error!("stored keys cannot be used: their thread cannot start");
+            context.set_stored(Arc::new(StoredEntries::closed()));
+            None
+        }
+    }
 }
 
 /// If clients use any free port, so does the operator, unless configured.

@@ -6,18 +6,18 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderValue};
 use majordomo::{Error, ErrorKind};
 
 use crate::keys::ClientKey;
 
 /// The header with tags, such as `project=x,env=ci`.
-const TAGS: HeaderName = HeaderName::from_static("x-majordomo-tags");
+const TAGS: &str = "x-majordomo-tags";
 /// Headers that name an end user; the first one that is set counts.
-const USERS: [HeaderName; 3] = [
-    HeaderName::from_static("x-majordomo-user"),
-    HeaderName::from_static("x-openwebui-user-email"),
-    HeaderName::from_static("x-openwebui-user-id"),
+const USERS: [&str; 3] = [
+    "x-majordomo-user",
+    "x-openwebui-user-email",
+    "x-openwebui-user-id",
 ];
 /// Most tags of a request.
 const MAX_TAGS: usize = 16;
@@ -62,7 +62,7 @@ impl CallerIdentity {
 }
 
 fn read_user(headers: &HeaderMap) -> Result<Option<Arc<str>>, Error> {
-    for name in &USERS {
+    for name in USERS {
         let Some(value) = headers.get(name) else {
             continue;
         };
@@ -80,8 +80,8 @@ fn read_user(headers: &HeaderMap) -> Result<Option<Arc<str>>, Error> {
 
 fn read_tags(headers: &HeaderMap) -> Result<Vec<Arc<str>>, Error> {
     let mut tags: Vec<Arc<str>> = Vec::new();
-    for value in headers.get_all(&TAGS) {
-        let list = readable(&TAGS, value)?.split(',').map(str::trim);
+    for value in headers.get_all(TAGS) {
+        let list = readable(TAGS, value)?.split(',').map(str::trim);
         for tag in list.filter(|tag| !tag.is_empty()) {
             let (name, value) = tag
                 .split_once('=')
@@ -117,7 +117,7 @@ fn is_tag_name(name: &str) -> bool {
 }
 
 /// The text of a header. Browsers and OpenWebUI send UTF-8.
-fn readable<'a>(name: &HeaderName, value: &'a HeaderValue) -> Result<&'a str, Error> {
+fn readable<'a>(name: &str, value: &'a HeaderValue) -> Result<&'a str, Error> {
     let text = std::str::from_utf8(value.as_bytes()).ok();
     let text = text.filter(|text| !text.chars().any(char::is_control));
     text.map(str::trim)
@@ -130,6 +130,7 @@ fn invalid(text: String) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderName;
     use proptest::prelude::*;
 
     use super::*;
@@ -217,7 +218,7 @@ mod tests {
             user in proptest::collection::vec(any::<u8>(), 0..600),
         ) {
             let mut map = HeaderMap::new();
-            for (name, bytes) in [(TAGS, tags), (USERS[0].clone(), user)] {
+            for (name, bytes) in [(TAGS, tags), (USERS[0], user)] {
                 if let Ok(value) = HeaderValue::from_bytes(&bytes) {
                     map.insert(name, value);
                 }

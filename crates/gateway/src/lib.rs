@@ -15,6 +15,7 @@
 
 pub mod config;
 
+mod access;
 mod admitted;
 mod bench_history;
 mod call_journal;
@@ -59,6 +60,7 @@ mod telemetry;
 mod traces;
 mod trust;
 
+pub use access::{AccessFailure, AccessRequest, AccessTools, parse_overlap};
 pub use config::{Config, Diagnostics, environment, find_config};
 pub use demo::Demo;
 pub use explain::{

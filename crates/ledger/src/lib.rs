@@ -50,7 +50,7 @@ pub use rows::{
 };
 pub use store::{
     AccessChange, AccessStore, AuditQuery, AuditRow, AuditStamp, MAX_KEY_SECRETS, MAX_STORED_KEYS,
-    SqliteAccess, StoredAccess, StoredKey, StoredSecret, StoredTeam,
+    PostgresAccess, SqliteAccess, StoredAccess, StoredKey, StoredSecret, StoredTeam,
 };
 pub use store::{
     Lease, LeaseRequest, PostgresStore, PostgresUrl, PostgresUrlError, RepriceFn, SqliteStore,

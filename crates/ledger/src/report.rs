@@ -142,6 +142,8 @@ pub struct RequestQuery {
     pub before: Option<RequestId>,
     /// Only of this key.
     pub key: Option<String>,
+    /// Only of this team.
+    pub team: Option<String>,
     /// Only for this requested model.
     pub model: Option<String>,
     /// Only with this outcome.

@@ -3,6 +3,7 @@
 mod chat;
 mod commands;
 mod configuration;
+mod keys;
 mod one_configuration;
 #[cfg(unix)]
 mod snippets;

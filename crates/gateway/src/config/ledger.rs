@@ -13,6 +13,8 @@ pub struct LedgerSettings {
     pub store: LedgerPlace,
     /// How long rows are kept; `None` for ever. Rollups stay.
     pub retention: Option<Duration>,
+    /// How long the audit log of keys and teams is kept; `None` for ever.
+    pub audit_retention: Option<Duration>,
     /// Whether names of end users are replaced by a keyed hash.
     pub hash_end_users: bool,
 }
@@ -33,6 +35,7 @@ impl Default for LedgerSettings {
         Self {
             store: LedgerPlace::StateFolder,
             retention: Some(Duration::from_secs(90 * 86_400)),
+            audit_retention: Some(Duration::from_secs(365 * 86_400)),
             hash_end_users: false,
         }
     }
@@ -89,6 +92,10 @@ pub(super) fn read_ledger(mut section: Section<'_>) -> LedgerSettings {
     }
     if let Some(retention) = section.take("retention").and_then(|f| f.duration_or_off()) {
         ledger.retention = retention;
+    }
+    let audit = section.take("audit_retention");
+    if let Some(retention) = audit.and_then(|f| f.duration_or_off()) {
+        ledger.audit_retention = retention;
     }
     let choices = [("plain", false), ("hash", true)];
     if let Some(hash) = section.take("end_users").and_then(|f| f.choice(&choices)) {

@@ -17,7 +17,8 @@ impl GatewayState {
         let Some(name) = &input.key else {
             return Ok(None);
         };
-        let known = self.keys.named(name);
+        let known = input.known_key.clone();
+        let known = known.or_else(|| self.keys.named(name));
         known.map(Some).ok_or_else(|| {
             let near = nearest(name, self.keys.names());
             bad(format!("no key is named `{name}`{}", did_you_mean(near)))

@@ -1,5 +1,7 @@
 //! A request to explain, with its context.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use majordomo::Result;
@@ -7,6 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::bad;
+use crate::keys::{ClientKey, ClientKeys};
 
 /// A request to explain.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +26,16 @@ pub struct ExplainRequest {
     pub key: Option<String>,
     /// The client's headers.
     pub headers: HeaderMap,
+    /// The key of that name, if it is already known; otherwise the file's is used.
+    pub(crate) known_key: Option<Arc<ClientKey>>,
+}
+
+impl ExplainRequest {
+    /// Takes the key from these, which include stored ones.
+    pub(crate) fn by_key_among(mut self, keys: &ClientKeys) -> Self {
+        self.known_key = self.key.as_deref().and_then(|name| keys.named(name));
+        self
+    }
 }
 
 /// A body with its context, as in captures of real requests.
@@ -91,6 +104,7 @@ impl ExplainRequest {
             route: envelope.route,
             key: envelope.key,
             headers: HeaderMap::new(),
+            known_key: None,
         };
         let pairs = match envelope.headers {
             EnvelopeHeaders::Named(named) => named.into_iter().collect(),

@@ -62,6 +62,7 @@ fn template(endpoint: &Endpoint) -> Option<&'static str> {
         Endpoint::Models(..) => "/v1/models",
         Endpoint::Model(Front::Gemini, _) => "/v1beta/models/{model}",
         Endpoint::Model(..) => "/v1/models/{model}",
+        Endpoint::Key(_) => "/v1/key",
         Endpoint::Show => "/api/show",
         Endpoint::Version => "/api/version",
         Endpoint::Running => "/api/ps",

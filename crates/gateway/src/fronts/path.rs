@@ -26,6 +26,8 @@ pub(crate) enum Endpoint {
     Version,
     /// The models in memory, in Ollama's format.
     Running,
+    /// The state of the client's own key.
+    Key(Front),
     /// Embeddings, forwarded to a target of the same dialect.
     Embeddings(Front),
     /// `/`, a liveness text for humans.
@@ -77,6 +79,7 @@ pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpo
         "/healthz" => (Endpoint::Healthz, "GET"),
         "/readyz" => (Endpoint::Readyz, "GET"),
         "/v1/models" => (Endpoint::Models(models, ListPage::of(uri)), "GET"),
+        "/v1/key" => (Endpoint::Key(models), "GET"),
         "/v1beta/models" => (Endpoint::Models(Front::Gemini, ListPage::of(uri)), "GET"),
         "/api/tags" => (
             Endpoint::Models(Front::OllamaChat, ListPage::default()),

@@ -46,6 +46,11 @@ impl KeyEntry {
                 before.expires_millis.is_some(),
                 self.expires_millis.is_some(),
             )
+            || lost(
+                !before.limits.budget.is_empty(),
+                !self.limits.budget.is_empty(),
+            )
+            || lost(!before.limits.is_unlimited(), !self.limits.is_unlimited())
     }
 }
 

@@ -41,8 +41,13 @@ pub(crate) fn generate_secret() -> std::io::Result<(SecretString, String)> {
     let mut random = [0; 32];
     getrandom::fill(&mut random).map_err(|error| std::io::Error::other(error.to_string()))?;
     let secret = SecretString::from(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random)));
-    let hash = hex(&sha256(secret.expose_secret()));
+    let hash = hash_of(secret.expose_secret());
     Ok((secret, hash))
+}
+
+/// The SHA-256 of a secret, in hexadecimal digits.
+pub(crate) fn hash_of(secret: &str) -> String {
+    hex(&sha256(secret))
 }
 
 /// Quotes a text for the file; `$${` prevents substitution.

@@ -15,7 +15,7 @@ pub(super) fn prefix(hash: &Hash) -> u64 {
 }
 
 /// Writes 64 hexadecimal digits.
-pub(crate) fn hex(hash: &Hash) -> String {
+pub(super) fn hex(hash: &Hash) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

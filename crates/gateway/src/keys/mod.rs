@@ -23,9 +23,9 @@ use subtle::ConstantTimeEq;
 pub use client_key::ClientKey;
 pub use entry::{KeyEntry, KeySecret, TeamEntry};
 pub use generate::{NewKey, generate_key};
-pub(crate) use generate::{generate_secret, quoted};
+pub(crate) use generate::{generate_secret, hash_of, quoted};
 use hash::prefix;
-pub(crate) use hash::{Hash, hex, sha256, unhex};
+pub(crate) use hash::{Hash, sha256, unhex};
 pub use role::KeyRole;
 
 /// All keys: those of the configuration file, and those of the store.

@@ -12,8 +12,7 @@ use super::OperatorPeer;
 use crate::keys::{ClientKey, KeyRole};
 use crate::ledger_sink::now_millis;
 use crate::server::ServerContext;
-use crate::state::GatewayState;
-use crate::trust::{Boundary, Session, authenticate_client, authorize, presents_key};
+use crate::trust::{Boundary, Session, Visible, authenticate_client, authorize, presents_key};
 
 /// Who asks.
 pub(super) enum OperatorCaller {
@@ -39,22 +38,28 @@ impl OperatorCaller {
         }
     }
 
-    /// The team whose requests may be seen; `None` for all.
-    pub(super) fn only_team(&self) -> Option<Option<&str>> {
-        let key = match self {
-            Self::Local => return None,
-            Self::Key(key) => key,
-            Self::Browser(session) => &session.key,
-        };
-        let sees_all = key.role() >= KeyRole::Operator || key.sees_all();
-        (!sees_all).then(|| key.team())
+    /// Whose requests and usage may be seen.
+    pub(super) fn sees(&self) -> Visible {
+        self.key().map_or(Visible::All, Visible::of)
+    }
+
+    /// The caller in the audit log: a key's name, or `local`.
+    pub(super) fn who(&self) -> String {
+        self.key().map_or("local", ClientKey::name).to_owned()
+    }
+
+    fn key(&self) -> Option<&ClientKey> {
+        match self {
+            Self::Local => None,
+            Self::Key(key) => Some(key),
+            Self::Browser(session) => Some(&session.key),
+        }
     }
 }
 
 /// Enforces the trust boundary, before a body is read.
 pub(super) fn admit(
     context: &ServerContext,
-    state: &GatewayState,
     peer: &OperatorPeer,
     request: &Request<Incoming>,
 ) -> Result<OperatorCaller, Error> {
@@ -67,9 +72,9 @@ pub(super) fn admit(
     if peer.on_loopback {
         return Ok(OperatorCaller::Local);
     }
-    let now = now_millis();
+    let (keys, now) = (context.keys(), now_millis());
     if !presents_key(headers, uri)
-        && let Some(session) = context.sessions.find(&state.keys, headers, now)
+        && let Some(session) = context.sessions.find(&keys, headers, now)
     {
         authorize(&session.key, method, uri.path())?;
         if !session.permits(method, uri, headers) {
@@ -79,7 +84,7 @@ pub(super) fn admit(
         return Ok(OperatorCaller::Browser(session));
     }
     let throttle = &context.auth_throttle;
-    let key = authenticate_client(&state.keys, throttle, peer.from, headers, uri, now)?;
+    let key = authenticate_client(&keys, throttle, peer.from, headers, uri, now)?;
     // A non-loopback address always requires a key, even if a later configuration has
     // none.
     let Some(key) = key else {

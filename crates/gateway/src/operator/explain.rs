@@ -15,6 +15,7 @@ use super::body::OperatorBody;
 use super::{json_page, text};
 use crate::explain::ExplainRequest;
 use crate::fronts::Front;
+use crate::keys::ClientKeys;
 use crate::server::{ServerContext, admit_body_without_seat};
 use crate::state::GatewayState;
 
@@ -35,20 +36,27 @@ pub(super) async fn respond(
         Ok(read) => read,
         Err(error) => return error_response(&error),
     };
+    let keys = context.keys();
     let (state, bytes) = (Arc::clone(state), body.len());
     // It may be large and may connect to providers: neither suits this runtime.
     let explaining = async move {
         let _permit = permit;
-        explained(&state, body, head).await
+        explained(&state, &keys, body, head).await
     };
     let flow = Flow::named("explain");
     context.lane.spawn(flow, bytes, explaining).await
 }
 
-async fn explained(state: &GatewayState, body: Bytes, head: Parts) -> Response<OperatorBody> {
+async fn explained(
+    state: &GatewayState,
+    keys: &ClientKeys,
+    body: Bytes,
+    head: Parts,
+) -> Response<OperatorBody> {
     let question = ExplainRequest::read(body);
     let question =
         question.map(|question| with_overrides(question, head.uri.query(), head.headers));
+    let question = question.map(|question| question.by_key_among(keys));
     let explained = match question {
         Ok(question) => state.explain(&question).await,
         Err(error) => Err(error),

@@ -1,11 +1,12 @@
-//! The operator's listener: the web page, health, metrics, recent requests and dry runs.
+//! The operator's listener: the web page, health, metrics, recent requests, dry runs, keys and
+//! teams.
 //!
 //! Separate from the client listener, so that it responds while that one is saturated.
-//! On loopback no key is required; elsewhere a key of role `viewer` may read and one of
-//! role `operator` may do everything. Serves TLS if the gateway does.
+//! On loopback no key is required; elsewhere a key of role `viewer` may read what concerns
+//! its team and one of role `operator` may do everything. Serves TLS if the gateway does.
 //!
-//! May use `bench_history`, `explain`, `fronts`, `handlers`, `live`, `routes`, `server`,
-//! `state`, `traces` and `trust`.
+//! May use `access`, `bench_history`, `explain`, `fronts`, `handlers`, `live`, `routes`,
+//! `server`, `state`, `traces` and `trust`.
 
 mod access;
 mod body;
@@ -13,6 +14,7 @@ mod connection;
 mod events;
 mod explain;
 mod health;
+mod keys;
 mod lifetime;
 mod open_connections;
 mod page;
@@ -42,6 +44,7 @@ use lifetime::Lifetime;
 use open_connections::{InFlight, OpenConnections};
 pub(crate) use thread::OperatorThread;
 
+use crate::access::AccessRequest;
 use crate::server::{ServerContext, TlsAcceptorHandle, ready};
 use crate::state::GatewayState;
 use crate::traces::RequestTrace;
@@ -183,7 +186,7 @@ async fn respond(
     }
     let caller = match is_probe {
         true => OperatorCaller::Local,
-        false => match access::admit(context, &state, peer, &request) {
+        false => match access::admit(context, peer, &request) {
             Ok(caller) => caller,
             Err(error)
                 if error.status() == Some(401)
@@ -195,6 +198,9 @@ async fn respond(
             Err(error) => return error_response(&error),
         },
     };
+    if AccessRequest::is_path(path) {
+        return keys::respond(context, &state, caller.who(), request).await;
+    }
     let (allowed, hint) = match path {
         EXPLAIN | TRY => (&[Method::POST][..], "only POST is allowed here\n"),
         path if targets::is_action(path) => (&[Method::POST][..], "only POST is allowed here\n"),
@@ -218,20 +224,26 @@ async fn respond(
         EXPLAIN => explain::respond(context, &state, request).await,
         TRY => try_it(context, &state, request).await,
         path if targets::is_action(path) => {
-            targets::respond(context, &state, path, request.headers()).await
+            targets::respond(context, &state, path, request.headers(), caller.who()).await
         }
         "/api/events" => {
             let query = request.uri().query().unwrap_or_default();
             events::respond(&operator.publisher, query, &peer.lifetime)
         }
         "/api/health" => json_page(StatusCode::OK, &health::report(context)),
-        "/api/usage" => usage::usage(context, request.uri().query().unwrap_or_default()).await,
+        "/api/usage" => {
+            let query = request.uri().query().unwrap_or_default();
+            usage::usage(context, query, &caller.sees()).await
+        }
         // With a query, from the ledger; without one, the latest with their details.
         "/api/requests" if request.uri().query().is_some() => {
-            usage::stored_requests(context, request.uri().query().unwrap_or_default()).await
+            let query = request.uri().query().unwrap_or_default();
+            usage::stored_requests(context, query, &caller.sees()).await
         }
         "/api/requests" => {
-            let requests = context.traces.latest();
+            let mut requests = context.traces.latest();
+            let sees = caller.sees();
+            requests.retain(|trace| trace.is_visible(&sees));
             json_page(StatusCode::OK, &RequestsReport { requests })
         }
         "/metrics" => {
@@ -370,7 +382,8 @@ fn status(context: &ServerContext) -> String {
     }
     page.push_str(
         "page: open this address in a browser\n\
-         more: /api/health, /api/events, /api/requests, /api/usage, /api/explain (POST), /metrics, /healthz, /readyz, \
+         more: /api/health, /api/events, /api/requests, /api/usage, /api/explain (POST), /api/keys, \
+         /api/teams, /api/audit, /metrics, /healthz, /readyz, \
          /api/targets/{target}/release, /bench and /probe (POST)\n",
     );
     page

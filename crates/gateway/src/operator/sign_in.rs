@@ -47,7 +47,9 @@ pub(super) async fn respond(
         return text(StatusCode::FORBIDDEN, format!("{refusal}\n"));
     }
     if method == Method::GET {
-        let session = context.sessions.find(&state.keys, &headers, now_millis());
+        let session = context
+            .sessions
+            .find(&context.keys(), &headers, now_millis());
         return match session.filter(|_| uri.path() == "/sign-out") {
             Some(session) => {
                 let html = majordomo_page::sign_out(&frame(), &session.token);
@@ -72,7 +74,7 @@ pub(super) async fn respond(
     let body = body.to_bytes();
     let fields = String::from_utf8_lossy(&body);
     match uri.path() {
-        "/sign-out" => sign_out(context, state, &headers, &fields),
+        "/sign-out" => sign_out(context, &headers, &fields),
         _ => open(context, state, peer, &fields),
     }
 }
@@ -86,7 +88,7 @@ fn open(
     let secret = SecretString::from(usage::parameter(fields, "key").unwrap_or_default());
     let back = own_path(usage::parameter(fields, "back"));
     let now = now_millis();
-    let key = match state.keys.check(secret.expose_secret(), now) {
+    let key = match context.keys().check(secret.expose_secret(), now) {
         Ok(key) => key,
         Err(refusal) => {
             if context.auth_throttle.is_throttled(peer.from) {
@@ -119,13 +121,10 @@ fn open(
     response
 }
 
-fn sign_out(
-    context: &ServerContext,
-    state: &GatewayState,
-    headers: &HeaderMap,
-    fields: &str,
-) -> Response<OperatorBody> {
-    let session = context.sessions.find(&state.keys, headers, now_millis());
+fn sign_out(context: &ServerContext, headers: &HeaderMap, fields: &str) -> Response<OperatorBody> {
+    let session = context
+        .sessions
+        .find(&context.keys(), headers, now_millis());
     let token = usage::parameter(fields, "token").unwrap_or_default();
     if session.is_some_and(|session| session.has_token(token.as_bytes())) {
         context.sessions.close(headers);

@@ -70,6 +70,7 @@ pub(super) async fn respond(
     state: &Arc<GatewayState>,
     path: &str,
     headers: &HeaderMap,
+    who: String,
 ) -> Response<OperatorBody> {
     if !is_form_free(headers) {
         let hint = "send no body, or JSON\n";
@@ -82,6 +83,15 @@ pub(super) async fn respond(
     };
     if state.registry.health().status(&target).is_none() {
         return unknown(state, &target);
+    }
+    let noted = match action {
+        TargetAction::Release => Some("target.release"),
+        TargetAction::Bench => Some("target.bench"),
+        // A request like any other, which the ledger has.
+        TargetAction::Probe => None,
+    };
+    if let (Some(noted), Some(access)) = (noted, context.access.load_full()) {
+        access.note(noted, target.clone(), who);
     }
     match action {
         TargetAction::Release => release(state, target),

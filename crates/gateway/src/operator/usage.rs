@@ -8,6 +8,7 @@ use super::body::OperatorBody;
 use super::{json_page, page, text};
 use crate::ledger_sink::now_millis;
 use crate::server::ServerContext;
+use crate::trust::Visible;
 
 /// Most stored requests of one response.
 const MAX_REQUESTS: usize = 1_000;
@@ -24,11 +25,20 @@ struct UsageReport {
 }
 
 /// Sums usage. `by` lists groups, `since` is a duration such as `7d`, `format` may be `csv`.
-pub(super) async fn usage(context: &ServerContext, query: &str) -> Response<OperatorBody> {
+pub(super) async fn usage(
+    context: &ServerContext,
+    query: &str,
+    sees: &Visible,
+) -> Response<OperatorBody> {
     let parsed = match parse_usage(query, now_millis()) {
         Ok(parsed) => parsed,
         Err(hint) => return text(StatusCode::BAD_REQUEST, format!("{hint}\n")),
     };
+    let restriction = restriction(sees);
+    if restriction.is_some() && parsed.by.contains(&GroupBy::Tag) {
+        let hint = "sums by tag cover all teams, and this key sees its own only\n";
+        return text(StatusCode::FORBIDDEN, hint);
+    }
     let csv = parameter(query, "format").as_deref() == Some("csv");
     let question = parsed.clone();
     let rows = ask(context, move |store| {
@@ -36,8 +46,10 @@ pub(super) async fn usage(context: &ServerContext, query: &str) -> Response<Oper
             by: Vec::new(),
             ..question.clone()
         };
-        let total = store.usage(&whole)?.first().map(|row| row.sums);
-        Ok((store.usage(&question)?, total.unwrap_or_default()))
+        let total = visible_usage(store, whole, restriction.as_ref())?;
+        let total = total.first().map(|row| row.sums).unwrap_or_default();
+        let rows = visible_usage(store, question, restriction.as_ref())?;
+        Ok((rows, total))
     });
     match rows.await {
         Ok((rows, _)) if csv => page(
@@ -59,30 +71,64 @@ pub(super) async fn usage(context: &ServerContext, query: &str) -> Response<Oper
     }
 }
 
-/// Lists stored requests: `key`, `model` and `outcome` filter, `since` and `limit` bound,
+/// Lists stored requests: `key`, `team`, `model` and `outcome` filter, `since` and `limit` bound,
 /// `before` pages.
 pub(super) async fn stored_requests(
     context: &ServerContext,
     query: &str,
+    sees: &Visible,
 ) -> Response<OperatorBody> {
     let since = match since(query, now_millis()) {
         Ok(since) => since,
         Err(hint) => return text(StatusCode::BAD_REQUEST, format!("{hint}\n")),
     };
     let limit = parameter(query, "limit").and_then(|limit| limit.parse().ok());
-    let question = RequestQuery {
+    let mut question = RequestQuery {
         since_millis: since,
         until_millis: None,
         before: parameter(query, "before").and_then(|id| id.parse().ok()),
         key: parameter(query, "key"),
+        team: parameter(query, "team"),
         model: parameter(query, "model"),
         outcome: parameter(query, "outcome"),
         limit: limit.unwrap_or(100).min(MAX_REQUESTS),
     };
+    match sees {
+        Visible::All => {}
+        Visible::Team(team) => question.team = Some(team.to_string()),
+        Visible::Key(key) => question.key = Some(key.to_string()),
+    }
     match ask(context, move |store| store.requests(&question)).await {
         Ok(requests) => json_page(StatusCode::OK, &serde_json::json!({ "requests": requests })),
         Err(response) => *response,
     }
+}
+
+/// The group that a restricted reader may see, and its value.
+fn restriction(sees: &Visible) -> Option<(GroupBy, String)> {
+    match sees {
+        Visible::All => None,
+        Visible::Team(team) => Some((GroupBy::Team, team.to_string())),
+        Visible::Key(key) => Some((GroupBy::Key, key.to_string())),
+    }
+}
+
+/// Sums usage within a restriction: it is the outermost group, of which one value is kept.
+fn visible_usage(
+    store: &mut dyn Store,
+    mut question: UsageQuery,
+    restriction: Option<&(GroupBy, String)>,
+) -> Result<Vec<UsageRow>, majordomo_ledger::StoreError> {
+    let Some((group, value)) = restriction else {
+        return store.usage(&question);
+    };
+    question.by.insert(0, *group);
+    let mut rows = store.usage(&question)?;
+    rows.retain(|row| row.group.first() == Some(value));
+    for row in &mut rows {
+        row.group.remove(0);
+    }
+    Ok(rows)
 }
 
 /// Opens the store and asks it, off the runtime's threads.

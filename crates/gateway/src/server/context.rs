@@ -1,8 +1,8 @@
-//! State that outlives configurations: admission, metrics, traces, sinks and
+//! State that outlives configurations: admission, keys, metrics, traces, sinks and
 //! shutdown signals.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 
@@ -10,7 +10,11 @@ use super::admission::Admission;
 use super::limits::Limits;
 use super::polls::Polls;
 use super::shutdown::ShutdownSignal;
+use super::usage_by_key::UsageByKey;
+use crate::access::{AccessCaller, StoredEntries};
+use crate::config::TeamEntry;
 use crate::heavy_lane::HeavyLane;
+use crate::keys::ClientKeys;
 use crate::ledger_sink::LedgerSink;
 use crate::live::LiveFeed;
 use crate::metrics::Metrics;
@@ -35,6 +39,13 @@ pub(crate) struct ServerContext {
     ledger: ArcSwapOption<LedgerSink>,
     admission: ArcSwap<Admission>,
     quotas: ArcSwap<Quotas>,
+    /// The keys of the file and those of the store.
+    keys: ArcSwap<ClientKeys>,
+    /// Held while `keys` are put together.
+    stored: Mutex<Arc<StoredEntries>>,
+    /// Makes changes to stored keys and teams.
+    pub(crate) access: ArcSwapOption<AccessCaller>,
+    pub(super) usage_by_key: UsageByKey,
     /// Failed authentications by peer.
     pub(crate) auth_throttle: AuthThrottle,
     /// Browsers that signed in to the page.
@@ -73,6 +84,10 @@ impl ServerContext {
                 &state.keys,
                 limits.queue_wait,
             )),
+            keys: ArcSwap::from_pointee(state.keys.clone()),
+            stored: Mutex::default(),
+            access: ArcSwapOption::empty(),
+            usage_by_key: UsageByKey::default(),
             sinks: ArcSwap::from_pointee(sinks),
             quotas: ArcSwap::new(Quotas::new(None)),
             ledger: ArcSwapOption::empty(),
@@ -133,18 +148,45 @@ impl ServerContext {
         self.admission.load_full()
     }
 
+    /// The keys of a request that arrives now.
+    pub(crate) fn keys(&self) -> Arc<ClientKeys> {
+        self.keys.load_full()
+    }
+
+    /// Replaces the stored keys and teams.
+    pub(crate) fn set_stored(&self, entries: Arc<StoredEntries>) {
+        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        *stored = entries;
+        self.merge_keys(&self.state.load(), &stored);
+    }
+
+    /// Puts the keys of a configuration and the stored ones together.
+    fn merge_keys(&self, state: &GatewayState, stored: &StoredEntries) {
+        let of_file = &state.config().teams;
+        let new = |team: &&TeamEntry| !of_file.iter().any(|known| known.name == team.name);
+        let teams = of_file.iter().chain(stored.teams.iter().filter(new));
+        let teams: Vec<&TeamEntry> = teams.collect();
+        let keys = state.keys.clone();
+        let keys = keys.with_stored(&stored.keys, &teams, stored.requires_key);
+        self.admit_like(state, &keys);
+        self.keys.store(Arc::new(keys));
+    }
+
+    /// Replaces admission if its limits change. Running requests count against the old
+    /// limits until they end.
+    fn admit_like(&self, state: &GatewayState, keys: &ClientKeys) {
+        if !self.admission.load().has_limits_of(&state.server, keys) {
+            let admission = Admission::new(&state.server, keys, self.limits.queue_wait);
+            self.admission.store(admission);
+        }
+    }
+
     /// Activates a configuration. If its admission limits are unchanged, running
     /// requests still count against them; otherwise they count against the old limits
     /// until they end.
     pub(crate) fn swap(&self, state: Arc<GatewayState>) {
-        if !self
-            .admission
-            .load()
-            .has_limits_of(&state.server, &state.keys)
-        {
-            let admission = Admission::new(&state.server, &state.keys, self.limits.queue_wait);
-            self.admission.store(admission);
-        }
+        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        self.merge_keys(&state, &stored);
         self.traces.resize(&state.server);
         self.metrics.configure(state.named_targets());
         self.state.store(state);

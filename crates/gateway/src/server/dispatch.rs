@@ -22,6 +22,7 @@ use super::body_reader::{Pace, check_body_headers, read_small};
 use super::context::ServerContext;
 use super::guarded_body::{INTERNAL_ERROR, shutting_down};
 use super::head::{RejectedHead, TOO_LONG};
+use super::key_status::key_status;
 use super::readiness::ready;
 use crate::admitted::AdmittedRequest;
 use crate::clip::clip;
@@ -31,7 +32,7 @@ use crate::fronts::{self, Endpoint, EndpointLabels, Front};
 use crate::handlers;
 use crate::heavy_lane::LaneHandle;
 use crate::identity::CallerIdentity;
-use crate::keys::ClientKey;
+use crate::keys::{ClientKey, ClientKeys};
 use crate::quota::CallerLimits;
 use crate::record::{RequestKind, TraceParent, unix_millis};
 use crate::respond::{error_response, fail, refuse};
@@ -53,8 +54,9 @@ pub(super) async fn dispatch(
 ) -> (Response<Body>, Option<RequestPermit>) {
     let state = context.state.load_full();
     let origins = &state.server.origins;
+    let keys = context.keys();
     let boundary = Boundary::Clients {
-        keyless: state.keys.is_keyless(),
+        keyless: keys.is_keyless(),
         origins,
     };
     let caller = boundary.check(request.method(), request.uri(), request.headers());
@@ -68,7 +70,16 @@ pub(super) async fn dispatch(
     let (head, body) = request.into_parts();
     let multiplexed = head.version == Version::HTTP_2;
     let mut body = Some(body);
-    let admitted = admit(context, &state, from, rejected, outside, head, &mut body);
+    let caller_keys = (&*keys, from);
+    let admitted = admit(
+        context,
+        &state,
+        caller_keys,
+        rejected,
+        outside,
+        head,
+        &mut body,
+    );
     let (mut response, permit) = admitted.await;
     if let Some(unread) = body.filter(|_| multiplexed) {
         read_small(unread).await;
@@ -82,7 +93,7 @@ pub(super) async fn dispatch(
 async fn admit(
     context: &Arc<ServerContext>,
     state: &Arc<GatewayState>,
-    from: IpAddr,
+    (keys, from): (&ClientKeys, IpAddr),
     rejected: Option<RejectedHead>,
     outside: Option<&BoundaryRefusal>,
     head: Parts,
@@ -109,7 +120,7 @@ async fn admit(
         return (fail(front, exchange, refusal.error()), None);
     }
     let key = match authenticate_client(
-        &state.keys,
+        keys,
         &context.auth_throttle,
         from,
         &head.headers,
@@ -122,6 +133,9 @@ async fn admit(
     match CallerIdentity::read(key.as_deref(), &head.headers) {
         Ok(caller) => exchange.set_caller(caller),
         Err(error) => return (fail(front, exchange, error), None),
+    }
+    if let Endpoint::Key(_) = endpoint {
+        return (key_status(context, key.as_deref(), exchange).await, None);
     }
     let announced = body.as_ref().map_or(0, |body| body.size_hint().lower());
     if let Err(error) = check_body_headers(&head.headers, announced, state.server.max_body) {
@@ -261,10 +275,12 @@ async fn handle(
         Endpoint::Embeddings(front) => handlers::embed(state, front, admitted).await,
         Endpoint::Running => handlers::ollama_running(admitted),
         Endpoint::NotFound(front, path) => not_found(front, &path, admitted.exchange),
-        // Served earlier: they belong to no dialect.
-        Endpoint::Root | Endpoint::Healthz | Endpoint::Readyz | Endpoint::WrongMethod(_) => {
-            not_found(Front::Chat, "", admitted.exchange)
-        }
+        // Served earlier: they belong to no dialect, or need no seat.
+        Endpoint::Key(_)
+        | Endpoint::Root
+        | Endpoint::Healthz
+        | Endpoint::Readyz
+        | Endpoint::WrongMethod(_) => not_found(Front::Chat, "", admitted.exchange),
     }
 }
 
@@ -282,6 +298,7 @@ fn front_of(endpoint: &Endpoint) -> Option<Front> {
         | Endpoint::Models(front, _)
         | Endpoint::Model(front, _)
         | Endpoint::Embeddings(front)
+        | Endpoint::Key(front)
         | Endpoint::NotFound(front, _) => Some(*front),
         Endpoint::Show | Endpoint::Version | Endpoint::Running => Some(Front::OllamaChat),
         Endpoint::Root | Endpoint::Healthz | Endpoint::Readyz | Endpoint::WrongMethod(_) => None,

@@ -19,6 +19,7 @@ mod context;
 mod dispatch;
 mod guarded_body;
 mod head;
+mod key_status;
 mod limits;
 mod polls;
 mod protocol;
@@ -27,6 +28,7 @@ mod shutdown;
 mod socket;
 mod stream_progress;
 mod tls;
+mod usage_by_key;
 mod write_timeout;
 
 use std::io;

@@ -2,7 +2,7 @@
 //!
 //! Bounded in number and bytes; the oldest are evicted. A finished request costs one
 //! short lock and no formatting: records are kept as they are, and serialized when
-//! queried. May use `config`, `outcome`, `record` and `routes`.
+//! queried. May use `config`, `outcome`, `record`, `routes` and the types of `trust`.
 
 mod request_trace;
 

@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 
 use crate::outcome::AttemptSummary;
 use crate::record::{Description, FinishedRequest, milliseconds};
+use crate::trust::Visible;
 
 /// The last second of the year 9999 in Unix time.
 const LATEST: Duration = Duration::from_secs(253_402_300_799);
@@ -57,6 +58,18 @@ pub(super) fn weight(record: &FinishedRequest) -> usize {
         + descriptions.sum::<usize>()
         + changes.sum::<usize>()
         + route
+}
+
+impl RequestTrace {
+    /// Whether a reader may see this request.
+    pub(crate) fn is_visible(&self, sees: &Visible) -> bool {
+        let caller = &self.0.caller;
+        match sees {
+            Visible::All => true,
+            Visible::Team(team) => caller.team.as_ref() == Some(team),
+            Visible::Key(key) => caller.key.as_ref() == Some(key),
+        }
+    }
 }
 
 impl Serialize for RequestTrace {

@@ -27,7 +27,7 @@ pub(crate) use auth_throttle::AuthThrottle;
 pub(crate) use client_key::{authenticate_client, presents_key};
 pub(crate) use cors::{Preflight, add_cors_headers};
 pub use origin::{OriginError, Origins};
-pub(crate) use role::authorize;
+pub(crate) use role::{Visible, authorize};
 pub(crate) use session::{Session, Sessions, is_own_page};
 
 /// The boundary of one listener.

@@ -1,53 +1,103 @@
 //! Roles required on the operator's listener.
 
+use std::sync::Arc;
+
 use http::Method;
 use majordomo::{Error, ErrorKind};
 
 use crate::keys::{ClientKey, KeyRole};
 
-/// What a viewer may do: everything that only reads. Anything else requires an operator,
-/// so a new path is closed by default.
-const READ_ENDPOINTS: [(Method, &str); 7] = [
+/// What a viewer may read, of its own team.
+const TEAM_READS: [(Method, &str); 4] = [
     (Method::GET, "/"),
     (Method::GET, "/connect"),
-    (Method::GET, "/api/health"),
     (Method::GET, "/api/requests"),
     (Method::GET, "/api/usage"),
+];
+
+/// Where the screens of single requests are; a viewer sees those of its own team.
+const REQUEST_SCREENS: &str = "/requests/";
+
+/// What a viewer of everything may read as well. Anything else requires an operator, so a
+/// new path is closed by default.
+const ALL_READS: [(Method, &str); 3] = [
+    (Method::GET, "/api/health"),
     (Method::GET, "/metrics"),
     // A dry run: no upstream calls and no side effects.
     (Method::POST, "/api/explain"),
 ];
 
+/// Whose requests and usage a reader sees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Visible {
+    /// Everyone's.
+    All,
+    /// Those of a team.
+    Team(Arc<str>),
+    /// Those of a key that belongs to no team.
+    Key(Arc<str>),
+}
+
+impl Visible {
+    /// What the holder of a key sees.
+    pub(crate) fn of(key: &ClientKey) -> Self {
+        match key.shared_team() {
+            _ if key.sees_all() => Self::All,
+            Some(team) => Self::Team(team),
+            None => Self::Key(key.shared_name()),
+        }
+    }
+}
+
+/// What a request requires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needed {
+    Viewer,
+    ViewerOfAll,
+    Operator,
+}
+
 /// Rejects a key with an insufficient role.
 pub(crate) fn authorize(key: &ClientKey, method: &Method, path: &str) -> Result<(), Error> {
     let needed = needed(method, path);
-    if key.role() >= needed {
-        return Ok(());
+    let (role, all) = (key.role(), key.sees_all());
+    let enough = match needed {
+        Needed::Viewer => role >= KeyRole::Viewer,
+        Needed::ViewerOfAll => role >= KeyRole::Viewer && all,
+        Needed::Operator => role >= KeyRole::Operator,
+    };
+    if !enough {
+        let required = match needed {
+            Needed::Viewer => "`viewer`",
+            Needed::ViewerOfAll => "`operator`, or `viewer` with `scope = \"all\"`",
+            Needed::Operator => "`operator`",
+        };
+        let text = format!(
+            "the key `{}` has the role `{role}`, but this requires {required}: set `role` in its \
+             [[keys]] entry",
+            key.name(),
+        );
+        return Err(Error::new(ErrorKind::Local, text).with_status(403));
     }
-    let text = format!(
-        "the key `{}` has the role `{}`, but this requires `{needed}`: set `role` in its [[keys]] entry",
-        key.name(),
-        key.role(),
-    );
-    Err(Error::new(ErrorKind::Local, text).with_status(403))
+    Ok(())
 }
 
-/// Where the screens of single requests are; a viewer sees those of its own team.
-const REQUEST_SCREENS: &str = "/requests/";
-
-fn needed(method: &Method, path: &str) -> KeyRole {
+fn needed(method: &Method, path: &str) -> Needed {
     let method = match *method {
         Method::HEAD => &Method::GET,
         _ => method,
     };
-    let only_reads = READ_ENDPOINTS
-        .iter()
-        .any(|(known, at)| known == method && *at == path);
+    let is_among = |list: &[(Method, &str)]| {
+        let mut list = list.iter();
+        list.any(|(known, at)| known == method && *at == path)
+    };
     let is_screen = method == Method::GET && path.starts_with(REQUEST_SCREENS);
-    if only_reads || is_screen {
-        KeyRole::Viewer
+    if is_among(&TEAM_READS) || is_screen {
+        Needed::Viewer
+    } else if is_among(&ALL_READS) {
+        Needed::ViewerOfAll
     } else {
-        KeyRole::Operator
+        Needed::Operator
     }
 }
 
@@ -58,31 +108,63 @@ mod tests {
     #[test]
     fn everything_but_known_reads_requires_an_operator() {
         for (method, path, expected) in [
-            ("GET", "/", KeyRole::Viewer),
-            ("HEAD", "/metrics", KeyRole::Viewer),
-            ("GET", "/api/health", KeyRole::Viewer),
-            ("GET", "/api/requests", KeyRole::Viewer),
-            ("GET", "/api/usage", KeyRole::Viewer),
-            ("POST", "/api/explain", KeyRole::Viewer),
-            ("POST", "/", KeyRole::Operator),
-            ("DELETE", "/api/requests", KeyRole::Operator),
-            ("PUT", "/api/health", KeyRole::Operator),
-            ("POST", "/api/targets/a/x/release", KeyRole::Operator),
-            ("GET", "/api/keys", KeyRole::Operator),
-            ("GET", "/connect", KeyRole::Viewer),
-            ("GET", "/requests/abc", KeyRole::Viewer),
-            ("POST", "/requests/abc", KeyRole::Operator),
-            ("GET", "/requests", KeyRole::Operator),
+            ("GET", "/api/requests", Needed::Viewer),
+            ("GET", "/api/usage", Needed::Viewer),
+            ("GET", "/", Needed::Viewer),
+            ("GET", "/connect", Needed::Viewer),
+            ("GET", "/requests/abc", Needed::Viewer),
+            ("POST", "/requests/abc", Needed::Operator),
+            ("GET", "/requests", Needed::Operator),
             // Events of all teams.
-            ("GET", "/api/events", KeyRole::Operator),
-            ("GET", "/targets", KeyRole::Operator),
-            ("POST", "/api/try", KeyRole::Operator),
-            ("GET", "/api/health/", KeyRole::Operator),
-            ("GET", "//api/health", KeyRole::Operator),
-            ("OPTIONS", "/metrics", KeyRole::Operator),
+            ("GET", "/api/events", Needed::Operator),
+            ("GET", "/targets", Needed::Operator),
+            ("POST", "/api/try", Needed::Operator),
+            ("HEAD", "/metrics", Needed::ViewerOfAll),
+            ("GET", "/api/health", Needed::ViewerOfAll),
+            ("POST", "/api/explain", Needed::ViewerOfAll),
+            ("POST", "/", Needed::Operator),
+            ("DELETE", "/api/requests", Needed::Operator),
+            ("PUT", "/api/health", Needed::Operator),
+            ("POST", "/api/targets/a/x/release", Needed::Operator),
+            ("GET", "/api/keys", Needed::Operator),
+            ("POST", "/api/keys", Needed::Operator),
+            ("GET", "/api/teams", Needed::Operator),
+            ("GET", "/api/audit", Needed::Operator),
+            ("GET", "/api/health/", Needed::Operator),
+            ("GET", "//api/health", Needed::Operator),
+            ("OPTIONS", "/metrics", Needed::Operator),
         ] {
             let method = Method::from_bytes(method.as_bytes()).unwrap();
             assert_eq!(needed(&method, path), expected, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn a_viewer_sees_its_team_or_else_itself() {
+        let text = "[[teams]]\nname = \"search\"\n\
+            [[keys]]\nname = \"a\"\nkey = \"canary-canary-canary-a\"\nrole = \"viewer\"\nteam = \"search\"\n\
+            [[keys]]\nname = \"b\"\nkey = \"canary-canary-canary-b\"\nrole = \"viewer\"\n\
+            [[keys]]\nname = \"c\"\nkey = \"canary-canary-canary-c\"\nrole = \"viewer\"\nscope = \"all\"\n\
+            [[keys]]\nname = \"d\"\nkey = \"canary-canary-canary-d\"\nrole = \"operator\"\nteam = \"search\"\n\
+            [[keys]]\nname = \"e\"\nkey = \"canary-canary-canary-e\"\nscope = \"all\"\n";
+        let config = crate::Config::parse("f", text, &Default::default()).unwrap();
+        let keys = crate::ClientKeys::new(&config.keys, &config.teams);
+        let sees = |name: &str, path: &str| {
+            let key = keys.named(name).unwrap();
+            let visible = authorize(&key, &Method::GET, path).map(|()| Visible::of(&key));
+            visible.map_err(|error| error.status())
+        };
+        let refused = Err(Some(403));
+        for (name, usage, metrics, keys) in [
+            ("a", Ok(Visible::Team("search".into())), false, false),
+            ("b", Ok(Visible::Key("b".into())), false, false),
+            ("c", Ok(Visible::All), true, false),
+            ("d", Ok(Visible::All), true, true),
+            ("e", refused, false, false),
+        ] {
+            assert_eq!(sees(name, "/api/usage"), usage, "{name}");
+            assert_eq!(sees(name, "/metrics").is_ok(), metrics, "{name}");
+            assert_eq!(sees(name, "/api/keys").is_ok(), keys, "{name}");
         }
     }
 }

@@ -26,7 +26,7 @@ pub use access::{
 pub use error::StoreError;
 pub use lease::{Lease, LeaseRequest};
 pub use place::StorePlace;
-pub use postgres::{PostgresStore, PostgresUrl, PostgresUrlError};
+pub use postgres::{PostgresAccess, PostgresStore, PostgresUrl, PostgresUrlError};
 pub use sqlite::{SqliteAccess, SqliteStore};
 
 /// Looks up the price of a past attempt.

@@ -3,7 +3,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::{PostgresStore, PostgresUrl, SqliteStore, Store, StoreError};
+use super::{
+    AccessStore, PostgresAccess, PostgresStore, PostgresUrl, SqliteAccess, SqliteStore, Store,
+    StoreError,
+};
 
 /// Where a ledger is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +28,20 @@ impl StorePlace {
         Ok(match self {
             Self::Folder(folder) => Box::new(SqliteStore::open(folder)?),
             Self::Postgres(url) => Box::new(PostgresStore::open(url.clone())?),
+        })
+    }
+}
+
+impl StorePlace {
+    /// Opens the store of keys and teams, and creates it if it is missing. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be used, or if a newer version wrote it.
+    pub fn open_access(&self) -> Result<Box<dyn AccessStore>, StoreError> {
+        Ok(match self {
+            Self::Folder(folder) => Box::new(SqliteAccess::open(folder)?),
+            Self::Postgres(url) => Box::new(PostgresAccess::open(url.clone())?),
         })
     }
 }

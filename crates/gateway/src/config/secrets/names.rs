@@ -51,6 +51,7 @@ pub(in crate::config) const SETTINGS: [&str; 109] = [
     "all_benched",
     "any",
     "asserts_users",
+    "audit_retention",
     "balance",
     "base",
     "base_url",

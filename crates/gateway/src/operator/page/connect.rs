@@ -17,7 +17,7 @@ const MOST_MODELS: usize = 200;
 pub(super) async fn render(context: &PageContext<'_>) -> String {
     let view = ConnectView {
         base: base(context),
-        keys: !context.state.keys.is_keyless(),
+        keys: !context.server.keys().is_keyless(),
         models: models(context).await,
         now: rows::timestamp(wall_clock()),
     };

@@ -22,6 +22,7 @@ use super::access::OperatorCaller;
 use super::body::OperatorBody;
 use crate::server::ServerContext;
 use crate::state::GatewayState;
+use crate::trust::Visible;
 
 /// What a screen is rendered from.
 pub(super) struct PageContext<'a> {
@@ -79,7 +80,12 @@ impl PageContext<'_> {
 
     /// Whether the caller may see the requests of a team.
     fn shows(&self, team: Option<&str>) -> bool {
-        self.caller.only_team().is_none_or(|own| own == team)
+        match self.caller.sees() {
+            Visible::All => true,
+            Visible::Team(own) => team == Some(&*own),
+            // Rows are known by team only.
+            Visible::Key(_) => false,
+        }
     }
 
     /// A parameter of the query string.

@@ -153,7 +153,7 @@ fn spend(call: &UpstreamCall) -> SpendView {
 
 /// A command that sends a request like this one.
 fn curl(context: &PageContext<'_>, model: &str) -> String {
-    let key = match context.state.keys.is_keyless() {
+    let key = match context.server.keys().is_keyless() {
         true => "",
         false => " \\\n  -H 'authorization: Bearer YOUR-KEY'",
     };

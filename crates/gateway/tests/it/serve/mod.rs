@@ -1,6 +1,7 @@
 //! The gateway as its clients see it: real sockets, scripted upstreams.
 
 mod acceptance;
+mod access;
 mod demo_dialects;
 mod dialect_pairs;
 mod disconnects;

@@ -172,6 +172,15 @@ impl TestGateway {
         self.send_to(self.operator, request).await
     }
 
+    /// Sends any request to either listener.
+    pub(crate) async fn send_to_address(
+        &self,
+        address: SocketAddr,
+        request: Request<Full<Bytes>>,
+    ) -> TestResponse {
+        self.send_to(address, request).await
+    }
+
     async fn send_to(&self, address: SocketAddr, request: Request<Full<Bytes>>) -> TestResponse {
         let stream = TcpStream::connect(address).await.expect("it listens");
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))

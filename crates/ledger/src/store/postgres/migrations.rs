@@ -8,7 +8,7 @@ use tokio_postgres::{Client, Error};
 pub(super) const SCHEMA_LOCK: i64 = 0x6d61_6a6f_7264_6f6d;
 
 /// The schema's steps.
-pub(super) const STEPS: &[&str] = &[ROWS, LEASES];
+pub(super) const STEPS: &[&str] = &[ROWS, LEASES, ACCESS];
 
 /// 1: rows by day, rollups, open attempts. Ids are UUIDs of version 7, so a range of ids is
 /// a range of time. Wide columns come first: PostgreSQL aligns them.
@@ -97,6 +97,24 @@ const LEASES: &str = "
                 WHERE budget = of_budget AND number = of_window;
         END IF;
     END $$;";
+
+/// 3: keys, teams and the audit log.
+const ACCESS: &str = "
+    CREATE TABLE access_state (revision bigint NOT NULL, had_keys boolean NOT NULL);
+    INSERT INTO access_state VALUES (0, false);
+    CREATE TABLE access_key (
+        name text PRIMARY KEY, settings text NOT NULL, frozen boolean NOT NULL,
+        created bigint NOT NULL);
+    CREATE TABLE access_secret (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        key text NOT NULL REFERENCES access_key (name) ON DELETE CASCADE,
+        sha256 text NOT NULL UNIQUE, until bigint);
+    CREATE INDEX access_secret_by_key ON access_secret (key);
+    CREATE TABLE access_team (name text PRIMARY KEY, settings text NOT NULL);
+    CREATE TABLE audit (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at bigint NOT NULL,
+        who text NOT NULL, action text NOT NULL, subject text NOT NULL, detail text NOT NULL);
+    CREATE INDEX audit_by_time ON audit (at);";
 
 /// Runs the missing steps in one transaction. Processes that start together wait for one
 /// another and find nothing left to do. Returns the version of a schema that is newer.

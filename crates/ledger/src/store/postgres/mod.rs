@@ -3,8 +3,9 @@
 //! `session` connects and keeps deadlines, `migrations` has the tables, `partitions` the
 //! days, `insert` writes rows and `rollup` their sums in the same transaction, `reports`
 //! answers questions, `maintenance` recovers, forgets and checks, `reprice` corrects,
-//! `lease` keeps budgets. A store blocks: use it outside of async tasks.
+//! `lease` keeps budgets, `access` keys and teams. A store blocks: use it outside of async tasks.
 
+mod access;
 mod address;
 mod insert;
 mod lease;
@@ -35,6 +36,7 @@ use crate::store::{Lease, LeaseRequest, RepriceFn, Store, StoreError};
 use insert::{Batch, Known};
 use session::{MAINTENANCE, REPORT, Session, WRITE};
 
+pub use access::PostgresAccess;
 pub use address::{PostgresUrl, PostgresUrlError};
 
 /// A ledger in a PostgreSQL database, in the schema `majordomo`.

@@ -137,6 +137,7 @@ pub(super) async fn requests(
     let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&since, &end, &limit];
     let filters = [
         ("k", &query.key),
+        ("t", &query.team),
         ("m", &query.model),
         ("o", &query.outcome),
     ];

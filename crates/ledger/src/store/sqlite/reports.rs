@@ -153,6 +153,7 @@ fn day_requests(
         .collect();
     let filters = [
         ("key", &query.key),
+        ("team", &query.team),
         ("model", &query.model),
         ("outcome", &query.outcome),
     ];

@@ -1,0 +1,67 @@
+//! The last known keys and teams on disk, for a start without the store. Hashes only.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use majordomo_ledger::StoredAccess;
+
+/// Largest file that is read.
+const LARGEST: u64 = 64 << 20;
+
+/// A file with the last known set.
+#[derive(Clone, Debug)]
+pub(super) struct AccessCache(PathBuf);
+
+/// What the file says.
+pub(super) enum CachedAccess {
+    /// No key was ever stored, as far as this machine knows.
+    Absent,
+    /// The last known set.
+    Known(StoredAccess),
+    /// There are keys, but they cannot be read.
+    Unreadable(String),
+}
+
+impl AccessCache {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    pub(super) fn read(&self) -> CachedAccess {
+        let text = fs::metadata(&self.0).and_then(|about| match about.len() > LARGEST {
+            true => Err(io::Error::other("it is too large")),
+            false => fs::read(&self.0),
+        });
+        match text {
+            Ok(text) => match serde_json::from_slice(&text) {
+                Ok(stored) => CachedAccess::Known(stored),
+                Err(error) => CachedAccess::Unreadable(error.to_string()),
+            },
+            Err(error) if is_absent(&error) => CachedAccess::Absent,
+            Err(error) => CachedAccess::Unreadable(error.to_string()),
+        }
+    }
+
+    /// Replaces the file, whole or not at all.
+    pub(super) fn write(&self, stored: &StoredAccess) -> io::Result<()> {
+        let text = serde_json::to_vec(stored)?;
+        let new = self.0.with_extension("json.new");
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&new)?;
+        file.write_all(&text)?;
+        file.sync_all()?;
+        fs::rename(&new, &self.0)
+    }
+}
+
+/// Whether an error means that a file, or its folder, does not exist.
+pub(super) fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}

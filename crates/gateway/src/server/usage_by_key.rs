@@ -1,0 +1,74 @@
+//! Usage of each key, read from the ledger at most every few seconds.
+//!
+//! One question serves all keys, so that clients that ask for their own state cannot load
+//! the store.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use majordomo_ledger::{Day, GroupBy, Store, StoreError, UsageQuery, UsageRow, UsageSums};
+use tokio::time::Instant;
+
+use crate::ledger_sink::{LedgerSink, now_millis};
+
+/// How long an answer is used again.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// The latest answer.
+#[derive(Default)]
+pub(super) struct UsageByKey(Mutex<Option<(Instant, Arc<KeyUsage>)>>);
+
+/// Sums by key.
+#[derive(Default)]
+pub(super) struct KeyUsage {
+    today: Vec<UsageRow>,
+    thirty_days: Vec<UsageRow>,
+}
+
+impl KeyUsage {
+    /// The sums of a key: of this day, in UTC, and of thirty days.
+    pub(super) fn of(&self, key: &str) -> (UsageSums, UsageSums) {
+        let find = |rows: &[UsageRow]| {
+            let found = rows.iter().find(|row| row.group == [key]);
+            found.map(|row| row.sums).unwrap_or_default()
+        };
+        (find(&self.today), find(&self.thirty_days))
+    }
+}
+
+impl UsageByKey {
+    /// The sums of all keys. `None` if the store cannot be read.
+    pub(super) async fn read(&self, ledger: Arc<LedgerSink>) -> Option<Arc<KeyUsage>> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((read, usage)) = &*lock()
+            && read.elapsed() < FRESH
+        {
+            return Some(Arc::clone(usage));
+        }
+        let asked = tokio::task::spawn_blocking(move || {
+            ledger.flush();
+            sums(&mut ledger.open()?)
+        });
+        let usage = Arc::new(asked.await.ok()?.ok()?);
+        *lock() = Some((Instant::now(), Arc::clone(&usage)));
+        Some(usage)
+    }
+}
+
+fn sums(store: &mut dyn Store) -> Result<KeyUsage, StoreError> {
+    let now = now_millis();
+    let today = Day::of_millis(now);
+    let mut since = |since_millis| {
+        store.usage(&UsageQuery {
+            since_millis,
+            until_millis: now,
+            by: vec![GroupBy::Key],
+            utc_offset_minutes: 0,
+            as_recorded: false,
+        })
+    };
+    Ok(KeyUsage {
+        today: since(today.start_millis())?,
+        thirty_days: since(today.minus(29).start_millis())?,
+    })
+}
