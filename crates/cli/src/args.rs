@@ -10,6 +10,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use majordomo_gateway::config::listen_address;
 
 use crate::key_args::{KeyArgs, TeamArgs};
+use crate::ledger_args::{LedgerArgs, PricesArgs, UsageArgs};
 use crate::output;
 use crate::setup::ConfigArg;
 
@@ -90,25 +91,6 @@ Examples:
 
 Without --config, the file is the one that `majordomo serve` uses: $MAJORDOMO_CONFIG,
 ./majordomo.toml, or majordomo/majordomo.toml in the user's configuration directory.";
-
-const USAGE_EXAMPLES: &str = "\
-Examples:
-  majordomo usage
-  majordomo usage --by key,model --since 30d
-  majordomo usage --by day --since 2026-11-01 --csv > november.csv";
-
-const PRICES_EXAMPLES: &str = "\
-Examples:
-  majordomo prices sonnet
-  majordomo prices openai/gpt-6";
-
-const LEDGER_EXAMPLES: &str = "\
-Examples:
-  majordomo ledger verify
-  majordomo ledger backup /backup/ledger-2026-11-17
-  majordomo ledger export --since 1d | jq .request.model
-  majordomo ledger reprice --since 2026-11-01
-  majordomo ledger forget --user ada@example.com";
 
 /// An LLM gateway and client with failover.
 #[derive(Debug, Parser)]
@@ -239,88 +221,6 @@ pub(crate) struct CheckArgs {
     /// Accept variables that are not set, and check the rest
     #[arg(long)]
     pub(crate) no_env: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = USAGE_EXAMPLES)]
-pub(crate) struct UsageArgs {
-    /// Groups, comma-separated: key, team, model, target, tag, day or hour
-    #[arg(
-        long,
-        value_name = "GROUPS",
-        value_delimiter = ',',
-        default_value = "target"
-    )]
-    pub(crate) by: Vec<String>,
-    /// Start of the range: a duration such as 7d or 12h, or a date such as 2026-11-01
-    #[arg(long, value_name = "TIME", default_value = "7d")]
-    pub(crate) since: String,
-    /// Leave out later corrections of prices
-    #[arg(long)]
-    pub(crate) as_recorded: bool,
-    /// Print comma-separated values
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Path to the configuration file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = PRICES_EXAMPLES)]
-pub(crate) struct PricesArgs {
-    /// Part of a model's name
-    pub(crate) model: Option<String>,
-    /// Path to the configuration file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = LEDGER_EXAMPLES)]
-pub(crate) struct LedgerArgs {
-    #[command(subcommand)]
-    pub(crate) command: LedgerCommand,
-    /// Path to the configuration file
-    #[arg(long, value_name = "FILE", global = true)]
-    pub(crate) config: Option<PathBuf>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum LedgerCommand {
-    /// Check the files, and the rollups against the rows
-    Verify,
-    /// Print requests and attempts, one JSON object per line, newest first
-    Export {
-        /// Start of the range
-        #[arg(long, value_name = "TIME", default_value = "90d")]
-        since: String,
-    },
-    /// Price past attempts anew; differences become compensating rows
-    Reprice {
-        /// Start of the range
-        #[arg(long, value_name = "TIME", default_value = "90d")]
-        since: String,
-    },
-    /// Copy the ledger into a new folder, also while the gateway runs
-    Backup {
-        /// The new folder
-        folder: PathBuf,
-    },
-    /// Restore a copy into the configured folder, which must be empty
-    Restore {
-        /// The copy
-        folder: PathBuf,
-    },
-    /// Erase an end user from all rows
-    Forget {
-        /// The end user's name
-        #[arg(long, value_name = "NAME")]
-        user: String,
-    },
 }
 
 /// Parses the command line. Prints help and usage errors, and then returns the exit code.

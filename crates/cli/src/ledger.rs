@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use majordomo_gateway::ledger::{RequestQuery, SqliteStore, Store, StoreError, parse_since};
 use majordomo_gateway::{Diagnostics, LedgerTools, environment};
 
-use crate::args::{LedgerArgs, LedgerCommand};
 use crate::error::CliError;
+use crate::ledger_args::{LedgerArgs, LedgerCommand};
 use crate::output;
 
 /// Requests read at a time.

@@ -18,6 +18,7 @@ mod input;
 mod key;
 mod key_args;
 mod ledger;
+mod ledger_args;
 mod log;
 mod log_filter;
 mod memory;

@@ -2,8 +2,8 @@
 
 use majordomo_gateway::ledger::Rate;
 
-use crate::args::PricesArgs;
 use crate::error::CliError;
+use crate::ledger_args::PricesArgs;
 use crate::{ledger, output};
 
 pub(crate) fn run(args: &PricesArgs) -> Result<(), CliError> {

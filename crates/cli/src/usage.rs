@@ -4,8 +4,8 @@ use std::io::{IsTerminal, Write};
 
 use majordomo_gateway::ledger::{Cost, GroupBy, Store, UsageQuery, UsageRow, UsageSums, usage_csv};
 
-use crate::args::UsageArgs;
 use crate::error::CliError;
+use crate::ledger_args::UsageArgs;
 use crate::{ledger, output};
 
 /// Characters of the longest bar.

@@ -289,7 +289,7 @@ async fn a_killed_command_leaves_a_store_that_opens_and_keeps_what_was_confirmed
         // Killed at moments spread over its life.
         let ended = tokio::time::timeout(Duration::from_millis(round * 4), command.wait()).await;
         match ended {
-            Ok(status) if status.expect("it ends").success() => confirmed.push(name),
+            Ok(Ok(status)) if status.success() => confirmed.push(name),
             Ok(status) => panic!("{status:?}"),
             Err(_) => command.kill().await.expect("it is killed"),
         }

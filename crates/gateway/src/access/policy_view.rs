@@ -54,5 +54,6 @@ fn object<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
 /// An amount as the configuration writes it.
 fn dollars(amount: Nanodollars) -> String {
     let nanodollars = i64::try_from(amount.0).unwrap_or(i64::MAX);
-    format!("{} USD", Cost::from_nanodollars(nanodollars))
+    let amount = Cost::from_nanodollars(nanodollars).to_string();
+    format!("{} USD", amount.strip_suffix(".00").unwrap_or(&amount))
 }

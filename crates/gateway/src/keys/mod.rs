@@ -159,11 +159,6 @@ impl ClientKeys {
         self.all().find(|key| key.name() == name).cloned()
     }
 
-    /// The key with this name, unless it is frozen or has expired.
-    pub(crate) fn usable(&self, name: &str, now_millis: i64) -> Option<Arc<ClientKey>> {
-        self.named(name).filter(|key| key.check(now_millis).is_ok())
-    }
-
     /// All names; a key with several secrets occurs as often.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.all().map(|key| key.name())
@@ -186,10 +181,22 @@ impl ClientKeys {
     ///
     /// Says why the key is not accepted.
     pub fn check(&self, presented: &str, now_millis: i64) -> Result<Arc<ClientKey>, KeyRefusal> {
-        let presented = sha256(presented);
-        let near = self.secrets.get(&prefix(&presented));
+        self.check_hash(&sha256(presented), now_millis)
+    }
+
+    /// Looks up a key by the hash of its secret.
+    ///
+    /// # Errors
+    ///
+    /// Like [`check`](Self::check).
+    pub(crate) fn check_hash(
+        &self,
+        presented: &Hash,
+        now_millis: i64,
+    ) -> Result<Arc<ClientKey>, KeyRefusal> {
+        let near = self.secrets.get(&prefix(presented));
         let mut near = near.into_iter().flatten();
-        let found = near.find(|secret| bool::from(secret.hash.ct_eq(&presented)));
+        let found = near.find(|secret| bool::from(secret.hash.ct_eq(presented)));
         let secret = found.ok_or(KeyRefusal::Unknown)?;
         if secret.until_millis.is_some_and(|end| now_millis >= end) {
             return Err(KeyRefusal::Unknown);

@@ -4,6 +4,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use majordomo_ledger::Cost;
 
+use crate::outcome::RequestOutcome;
+use crate::record::{FinishedRequest, unix_millis};
+
 /// Minutes that are kept.
 pub(crate) const KEPT: usize = 60;
 
@@ -38,8 +41,17 @@ impl Default for Minutes {
 }
 
 impl Minutes {
-    /// Counts a request that ended then.
-    pub(super) fn count(&self, unix_millis: i64, failed: bool, cost: Option<Cost>) {
+    /// Counts a request in the minute in which it ended.
+    pub(super) fn add(&self, record: &FinishedRequest) {
+        let failed = match record.outcome {
+            RequestOutcome::Complete | RequestOutcome::ClientGone => false,
+            RequestOutcome::Failed | RequestOutcome::Interrupted => true,
+        };
+        let ended = unix_millis(record.arrived + record.took);
+        self.count(ended, failed, record.cost());
+    }
+
+    fn count(&self, unix_millis: i64, failed: bool, cost: Option<Cost>) {
         let minute = unix_millis.div_euclid(60_000);
         let slot = self.slot(minute);
         let known = slot.minute.load(Ordering::Relaxed);

@@ -20,10 +20,8 @@ pub(crate) use open_requests::{OpenRequest, OpenRequests, Phase};
 pub(crate) use rule_matches::RuleMatches;
 pub(crate) use target_calls::TargetCalls;
 
-use crate::outcome::RequestOutcome;
 use crate::record::{
     FinishedRequest, RequestKind, RequestSink, RoutedRequest, StartedCall, StartedRequest,
-    unix_millis,
 };
 
 /// Finished requests that wait for the event stream; the rest is counted.
@@ -88,6 +86,17 @@ impl Drop for FeedReader {
     }
 }
 
+/// The figures of the last hour of these requests alone, oldest first.
+pub(crate) fn figures_of<'a>(
+    records: impl IntoIterator<Item = &'a FinishedRequest>,
+    now_millis: i64,
+) -> Vec<MinuteFigures> {
+    let minutes = Minutes::default();
+    let shown = records.into_iter().filter(|record| is_shown(record.kind));
+    shown.for_each(|record| minutes.add(record));
+    minutes.until(now_millis)
+}
+
 /// Model lists and unknown paths are not shown.
 fn is_shown(kind: RequestKind) -> bool {
     !matches!(kind, RequestKind::Other)
@@ -122,13 +131,7 @@ impl RequestSink for LiveFeed {
             return;
         }
         self.open.remove(&record.id);
-        let ended = record.arrived + record.took;
-        let failed = match record.outcome {
-            RequestOutcome::Complete | RequestOutcome::ClientGone => false,
-            RequestOutcome::Failed | RequestOutcome::Interrupted => true,
-        };
-        self.minutes
-            .count(unix_millis(ended), failed, record.cost());
+        self.minutes.add(record);
         self.targets.count(&record.calls);
         if let (Some(route), Some(rule)) = (record.route(), record.rule()) {
             self.rules.count(route, rule);

@@ -19,6 +19,7 @@ mod lifetime;
 mod open_connections;
 mod page;
 mod sign_in;
+mod status;
 mod targets;
 mod thread;
 mod try_model;
@@ -219,7 +220,7 @@ async fn respond(
             text(status, body)
         }
         "/" if !page::accepts_html(request.headers()) || !state.config().page.enabled => {
-            text(StatusCode::OK, status(context))
+            text(StatusCode::OK, status::text(context, &caller.sees()))
         }
         EXPLAIN => explain::respond(context, &state, request).await,
         TRY => try_it(context, &state, request).await,
@@ -352,41 +353,6 @@ fn error_response(error: &Error) -> Response<OperatorBody> {
 struct RequestsReport {
     /// Latest first.
     requests: Vec<RequestTrace>,
-}
-
-/// A short human-readable status.
-fn status(context: &ServerContext) -> String {
-    let state = context.state.load();
-    let (health, other) = health::listed(&state);
-    let benched = health.iter().filter(|status| status.until_usable.is_some());
-    let mut page = format!(
-        "majordomo {}\n{}requests: {} open, {} of them streams\n",
-        env!("CARGO_PKG_VERSION"),
-        ready(context).1,
-        context.metrics.open_requests.get(),
-        context.metrics.open_streams.get(),
-    );
-    if let Some(reason) = &*context.stale.load() {
-        page.push_str(&format!("the old configuration is active: {reason}\n"));
-    }
-    for note in &**context.notes.load() {
-        page.push_str(&format!("{note}\n"));
-    }
-    for status in benched {
-        let why = status.cause.as_ref().map(ToString::to_string);
-        let why = why.unwrap_or_else(|| "no reason".to_owned());
-        page.push_str(&format!("benched: {} ({why})\n", status.subject));
-    }
-    if other.benched > 0 {
-        page.push_str(&format!("benched: {} others\n", other.benched));
-    }
-    page.push_str(
-        "page: open this address in a browser\n\
-         more: /api/health, /api/events, /api/requests, /api/usage, /api/explain (POST), /api/keys, \
-         /api/teams, /api/audit, /metrics, /healthz, /readyz, \
-         /api/targets/{target}/release, /bench and /probe (POST)\n",
-    );
-    page
 }
 
 fn text(status: StatusCode, body: impl Into<Bytes>) -> Response<OperatorBody> {

@@ -107,7 +107,7 @@ fn open(
         return form(Some(problem), &back, StatusCode::FORBIDDEN);
     }
     let secure = state.server.tls.is_some();
-    let cookie = context.sessions.open(&key, now, secure);
+    let cookie = context.sessions.open(&secret, now, secure);
     let cookie = cookie.ok().and_then(|cookie| {
         let mut value = HeaderValue::from_str(cookie.expose_secret()).ok()?;
         value.set_sensitive(true);

@@ -64,11 +64,7 @@ impl RequestTrace {
     /// Whether a reader may see this request.
     pub(crate) fn is_visible(&self, sees: &Visible) -> bool {
         let caller = &self.0.caller;
-        match sees {
-            Visible::All => true,
-            Visible::Team(team) => caller.team.as_ref() == Some(team),
-            Visible::Key(key) => caller.key.as_ref() == Some(key),
-        }
+        sees.includes(caller.key.as_deref(), caller.team.as_deref())
     }
 }
 

@@ -47,6 +47,15 @@ impl Visible {
             None => Self::Key(key.shared_name()),
         }
     }
+
+    /// Whether a request of this key and team is among them.
+    pub(crate) fn includes(&self, key: Option<&str>, team: Option<&str>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Team(own) => team == Some(&**own),
+            Self::Key(own) => key == Some(&**own),
+        }
+    }
 }
 
 /// What a request requires.
@@ -136,6 +145,24 @@ mod tests {
         ] {
             let method = Method::from_bytes(method.as_bytes()).unwrap();
             assert_eq!(needed(&method, path), expected, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn only_requests_of_the_own_team_or_key_are_visible() {
+        let rows = [
+            (Some("a"), Some("search")),
+            (Some("b"), Some("ads")),
+            (Some("b"), None),
+            (None, None),
+        ];
+        for (sees, expected) in [
+            (Visible::All, [true; 4]),
+            (Visible::Team("search".into()), [true, false, false, false]),
+            (Visible::Key("b".into()), [false, true, true, false]),
+        ] {
+            let seen = rows.map(|(key, team)| sees.includes(key, team));
+            assert_eq!(seen, expected, "{sees:?}");
         }
     }
 

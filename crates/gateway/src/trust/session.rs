@@ -1,9 +1,9 @@
 //! Browser sessions of the page: a cookie instead of a key in every request.
 //!
-//! A session belongs to a key and is worth no more than it: the key is looked up at every
-//! request, so that a frozen, expired or deleted key ends its sessions. Only hashes of the
-//! cookies are kept, in memory. A change also needs the session's token, which only our
-//! own pages can read.
+//! A session belongs to the secret that opened it and is worth no more: the secret's hash is
+//! looked up at every request, so that a frozen, expired, deleted or rotated key ends its
+//! sessions. Only hashes are kept, in memory. A change also needs the session's token, which
+//! only our own pages can read.
 
 use std::collections::HashMap;
 use std::io;
@@ -32,7 +32,8 @@ const MOST_SESSIONS: usize = 1_024;
 pub(crate) struct Sessions(Mutex<HashMap<Hash, OpenSession>>);
 
 struct OpenSession {
-    key: Arc<str>,
+    /// Of the secret that signed in.
+    secret: Hash,
     token: Arc<str>,
     expires_millis: i64,
 }
@@ -46,14 +47,14 @@ pub(crate) struct Session {
 }
 
 impl Sessions {
-    /// Opens a session of a key; returns its cookie, as the value of `Set-Cookie`.
+    /// Opens a session of a key's holder; returns its cookie, as the value of `Set-Cookie`.
     ///
     /// # Errors
     ///
     /// Fails if the system has no random bytes.
     pub(crate) fn open(
         &self,
-        key: &ClientKey,
+        secret: &SecretString,
         now_millis: i64,
         secure: bool,
     ) -> io::Result<SecretString> {
@@ -61,7 +62,7 @@ impl Sessions {
         let (token, _) = generate_secret()?;
         let lifetime = i64::try_from(LIFETIME.as_millis()).unwrap_or(i64::MAX);
         let session = OpenSession {
-            key: key.shared_name(),
+            secret: sha256(secret.expose_secret()),
             token: token.expose_secret().into(),
             expires_millis: now_millis.saturating_add(lifetime),
         };
@@ -95,7 +96,7 @@ impl Sessions {
         if session.expires_millis <= now_millis {
             return None;
         }
-        let key = keys.usable(&session.key, now_millis)?;
+        let key = keys.check_hash(&session.secret, now_millis).ok()?;
         let token = Arc::clone(&session.token);
         Some(Session { key, token })
     }
@@ -158,6 +159,7 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
+    use crate::keys::StoredGrant;
 
     const NOW: i64 = 1_794_924_000_000;
 
@@ -168,6 +170,11 @@ mod tests {
 
     fn operator() -> ClientKeys {
         keys("[[keys]]\nname = \"ops\"\nkey = \"canary-key\"\nrole = \"operator\"")
+    }
+
+    /// The operator's.
+    fn secret() -> SecretString {
+        SecretString::from("canary-key")
     }
 
     /// The headers that a browser sends after this `Set-Cookie`.
@@ -183,8 +190,7 @@ mod tests {
     #[test]
     fn a_session_lasts_as_long_as_its_key() {
         let (sessions, keys_now) = (Sessions::default(), operator());
-        let key = keys_now.named("ops").unwrap();
-        let cookie = sessions.open(&key, NOW, true).unwrap();
+        let cookie = sessions.open(&secret(), NOW, true).unwrap();
         assert!(cookie.expose_secret().ends_with("; Secure"));
         let headers = browser(&cookie);
         assert_eq!(
@@ -196,11 +202,12 @@ mod tests {
             sessions.find(&keys_now, &headers, later).is_none(),
             "it expires"
         );
-        let others = keys("[[keys]]\nname = \"x\"\nkey = \"canary-other\"");
-        assert!(
-            sessions.find(&others, &headers, NOW).is_none(),
-            "its key is gone"
-        );
+        for (name, why) in [("x", "its key is gone"), ("ops", "its key was replaced")] {
+            let others = keys(&format!(
+                "[[keys]]\nname = \"{name}\"\nkey = \"canary-other\"\nrole = \"operator\""
+            ));
+            assert!(sessions.find(&others, &headers, NOW).is_none(), "{why}");
+        }
         sessions.close(&headers);
         assert!(
             sessions.find(&keys_now, &headers, NOW).is_none(),
@@ -209,11 +216,37 @@ mod tests {
     }
 
     #[test]
+    fn freezing_a_stored_key_or_ending_its_secret_ends_its_sessions() {
+        let text = "[[keys]]\nname = \"ops\"\nkey = \"unused\"\nrole = \"operator\"";
+        let entry = Config::parse("t.toml", text, &BTreeMap::new())
+            .unwrap()
+            .keys[0]
+            .clone();
+        let stored = |frozen, until_millis| {
+            let grant = StoredGrant {
+                entry: entry.clone(),
+                secrets: vec![(sha256("canary-key"), until_millis)],
+                frozen,
+            };
+            ClientKeys::default().with_stored(&[grant], &[], true)
+        };
+        let sessions = Sessions::default();
+        let headers = browser(&sessions.open(&secret(), NOW, true).unwrap());
+        for (frozen, until, open) in [
+            (false, None, true),
+            (true, None, false),
+            (false, Some(NOW + 1), true),
+            (false, Some(NOW), false),
+        ] {
+            let found = sessions.find(&stored(frozen, until), &headers, NOW);
+            assert_eq!(found.is_some(), open, "frozen: {frozen}, until {until:?}");
+        }
+    }
+
+    #[test]
     fn a_change_needs_our_own_origin_and_the_sessions_token() {
         let (sessions, keys) = (Sessions::default(), operator());
-        let cookie = sessions
-            .open(&keys.named("ops").unwrap(), NOW, false)
-            .unwrap();
+        let cookie = sessions.open(&secret(), NOW, false).unwrap();
         let uri = Uri::from_static("/api/targets/a/x/bench");
         for (origin, token, permitted) in [
             (Some("http://gw.example:4101"), true, true),
@@ -242,10 +275,9 @@ mod tests {
     #[test]
     fn sessions_are_bounded() {
         let (sessions, keys) = (Sessions::default(), operator());
-        let key = keys.named("ops").unwrap();
-        let first = sessions.open(&key, NOW, false).unwrap();
+        let first = sessions.open(&secret(), NOW, false).unwrap();
         for n in 1..=MOST_SESSIONS as i64 {
-            sessions.open(&key, NOW + n, false).unwrap();
+            sessions.open(&secret(), NOW + n, false).unwrap();
         }
         assert_eq!(sessions.sessions().len(), MOST_SESSIONS);
         assert!(sessions.find(&keys, &browser(&first), NOW).is_none());

@@ -15,6 +15,7 @@ use crate::live::LiveFeed;
 use crate::operator::lifetime::Lifetime;
 use crate::operator::page::rows;
 use crate::traces::Traces;
+use crate::trust::Visible;
 
 /// How often changes are looked for while there is a reader.
 const TICK: Duration = Duration::from_millis(200);
@@ -57,7 +58,7 @@ impl Publisher {
         };
         // Also flushes the head, so that the browser knows the stream is open.
         let mut first = String::from("retry: 2000\n\n");
-        for row in rows::latest(&self.feed, &self.traces, FIRST_ROWS, |_| true)
+        for row in rows::latest(&self.feed, &self.traces, FIRST_ROWS, &Visible::All)
             .iter()
             .rev()
         {

@@ -69,23 +69,15 @@ impl PageContext<'_> {
     /// The frame of a screen, with what the operator must know.
     fn frame(&self, screen: Screen) -> Frame {
         let mut notices = Vec::new();
-        if let Some(reason) = &*self.server.stale.load() {
-            notices.push(format!("The old configuration is active: {reason}"));
+        if self.caller.sees() == Visible::All {
+            if let Some(reason) = &*self.server.stale.load() {
+                notices.push(format!("The old configuration is active: {reason}"));
+            }
+            notices.extend(self.server.notes.load().iter().cloned());
         }
-        notices.extend(self.server.notes.load().iter().cloned());
         Frame::new(screen, env!("CARGO_PKG_VERSION"))
             .seen_by(self.caller.viewer())
             .with_notices(notices)
-    }
-
-    /// Whether the caller may see the requests of a team.
-    fn shows(&self, team: Option<&str>) -> bool {
-        match self.caller.sees() {
-            Visible::All => true,
-            Visible::Team(own) => team == Some(&*own),
-            // Rows are known by team only.
-            Visible::Key(_) => false,
-        }
     }
 
     /// A parameter of the query string.

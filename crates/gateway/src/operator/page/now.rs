@@ -5,17 +5,19 @@ use majordomo_page::{Bar, Filter, NowView, Screen};
 
 use super::{PageContext, connect, rows};
 use crate::clock::wall_clock;
-use crate::live::MinuteFigures;
+use crate::live::{MinuteFigures, figures_of};
 use crate::record::unix_millis;
+use crate::server::ServerContext;
+use crate::trust::Visible;
 
 /// Rows of a page that is loaded; finished ones are bounded by `traces` as well.
 const MOST_ROWS: usize = 2_000;
 
 pub(super) async fn render(context: &PageContext<'_>) -> String {
     let server = context.server;
-    let shown = |team: Option<&str>| context.shows(team);
-    let rows = rows::latest(&server.live, &server.traces, MOST_ROWS, shown);
-    let minutes = server.live.minutes.until(unix_millis(wall_clock()));
+    let sees = context.caller.sees();
+    let rows = rows::latest(&server.live, &server.traces, MOST_ROWS, &sees);
+    let minutes = minutes(server, &sees);
     let first_model = match rows.is_empty() {
         true => connect::models(context).await.into_iter().next(),
         false => None,
@@ -36,6 +38,21 @@ pub(super) async fn render(context: &PageContext<'_>) -> String {
         kept: context.state.server.traces > 0,
     };
     majordomo_page::now(&context.frame(Screen::Now), &view)
+}
+
+/// The last hour of what the reader sees. That of a single team is counted from the requests
+/// that are kept.
+fn minutes(server: &ServerContext, sees: &Visible) -> Vec<MinuteFigures> {
+    let now = unix_millis(wall_clock());
+    if *sees == Visible::All {
+        return server.live.minutes.until(now);
+    }
+    let records = server.traces.records();
+    let seen = records.iter().rev().filter(|record| {
+        let caller = &record.caller;
+        sees.includes(caller.key.as_deref(), caller.team.as_deref())
+    });
+    figures_of(seen.map(|record| &**record), now)
 }
 
 fn bars(

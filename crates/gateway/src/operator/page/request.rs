@@ -12,9 +12,9 @@ use crate::record::{FinishedRequest, UpstreamCall};
 
 /// Renders a request by its id, if it runs or is kept.
 pub(super) fn render(context: &PageContext<'_>, id: &str) -> Option<String> {
-    let frame = context.frame(Screen::Request);
+    let (frame, sees) = (context.frame(Screen::Request), context.caller.sees());
     if let Some(open) = context.server.live.open.get(id) {
-        if !context.shows(open.team.as_deref()) {
+        if !sees.includes(open.key.as_deref(), open.team.as_deref()) {
             return None;
         }
         let view = RequestView {
@@ -25,7 +25,8 @@ pub(super) fn render(context: &PageContext<'_>, id: &str) -> Option<String> {
         return Some(majordomo_page::request(&frame, &view));
     }
     let record = context.server.traces.find(id)?;
-    if !context.shows(record.caller.team.as_deref()) {
+    let caller = &record.caller;
+    if !sees.includes(caller.key.as_deref(), caller.team.as_deref()) {
         return None;
     }
     Some(majordomo_page::request(&frame, &view(context, &record)))

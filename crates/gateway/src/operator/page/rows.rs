@@ -9,27 +9,29 @@ use crate::live::{LiveFeed, OpenRequest, Phase};
 use crate::outcome::RequestOutcome;
 use crate::record::FinishedRequest;
 use crate::traces::Traces;
+use crate::trust::Visible;
 
 /// The last second of the year 9999 in Unix time.
 const LATEST: Duration = Duration::from_secs(253_402_300_799);
 
-/// Open requests, then finished ones, each latest first; at most `most` of the teams that
-/// are shown.
+/// Open requests, then finished ones, each latest first; at most `most` of those that the
+/// reader sees.
 pub(in crate::operator) fn latest(
     feed: &LiveFeed,
     traces: &Traces,
     most: usize,
-    shown: impl Fn(Option<&str>) -> bool,
+    sees: &Visible,
 ) -> Vec<RequestRow> {
     let mut running = feed.open.changed_since(0, most);
-    running.retain(|open| shown(open.team.as_deref()));
+    running.retain(|open| sees.includes(open.key.as_deref(), open.team.as_deref()));
     running.sort_unstable_by_key(|open| std::cmp::Reverse(open.arrived));
     let mut rows: Vec<RequestRow> = running.iter().map(open).collect();
     let records = traces.records();
     let kept = records.iter().filter(|record| {
         // A request may have ended between the two looks.
         let ended = !running.iter().any(|open| open.id == record.id);
-        ended && shown(record.caller.team.as_deref())
+        let caller = &record.caller;
+        ended && sees.includes(caller.key.as_deref(), caller.team.as_deref())
     });
     let room = most.saturating_sub(rows.len());
     rows.extend(kept.take(room).map(|record| finished(record)));
