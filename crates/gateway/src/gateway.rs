@@ -1,6 +1,7 @@
 //! Starts and runs a gateway, with or without a configuration file.
 
 mod builder;
+mod stores;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,16 +11,16 @@ use std::sync::Arc;
 use majordomo::transport::{self, Transport};
 use tokio::runtime::Handle as Runtime;
 
-use crate::access::{AccessOptions, AccessPlace, AccessWorker, StoredEntries};
+use crate::access::AccessWorker;
 use crate::config::transition::AtStartup;
-use crate::config::{self, Config, ConfigWatch, Detected, Diagnostics, LedgerPlace};
-use crate::ledger_sink::{LedgerSink, now_millis};
+use crate::config::{self, Config, ConfigWatch, Detected, Diagnostics};
 use crate::operator::{Operator, OperatorThread};
-use crate::quota::{Quotas, Webhook};
+use crate::quota::Webhook;
 use crate::reload::{Reloader, StateLoader};
 use crate::server::{certificate_host, local};
 use crate::{GatewayState, Limits, RequestSink, Server};
 pub use builder::GatewayBuilder;
+use stores::{add_ledger, keep_budgets, start_access};
 
 /// Options of `majordomo serve`.
 #[derive(Clone, Debug, Default)]
@@ -331,83 +332,6 @@ fn shell_quoted(word: &str) -> String {
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
-/// Starts the ledger, unless it is off.
-fn add_ledger(server: &Server, loader: &StateLoader, state: &GatewayState) {
-    let settings = &state.config().ledger;
-    if let Some(ledger) = LedgerSink::start(settings, &loader.environment) {
-        server.context().set_ledger(ledger);
-    } else if settings.store != LedgerPlace::Off {
-        tracing::warn!(
-            "requests are not recorded: there is no folder for the ledger; set `store` in [ledger]"
-        );
-    }
-    let today = majordomo_ledger::Day::of_millis(now_millis());
-    let book = state.pricing.book();
-    if book.is_old(today) {
-        let date = book.date().map(|date| date.to_string());
-        tracing::warn!(
-            date,
-            "the price table is older than 60 days; upgrade majordomo, or set `file` in [prices]"
-        );
-    }
-}
-
-/// Keeps budgets in the ledger's folder, if there is one.
-fn keep_budgets(server: &Server, loader: &StateLoader, state: &GatewayState) {
-    let folder = state.config().ledger.folder(&loader.environment);
-    let Some(folder) = folder else {
-        if state.config().has_budgets() {
-            tracing::warn!(
-                "budgets begin anew with every start: the ledger is off or not in a folder"
-            );
-        }
-        return;
-    };
-    let node = loader.environment.get("HOSTNAME");
-    let node = node.map_or("local", String::as_str).into();
-    let place = majordomo_ledger::StorePlace::Folder(folder);
-    let quotas = Quotas::new(Some((place, node)));
-    if state.config().has_budgets() {
-        quotas.open_store();
-    }
-    server.context().set_quotas(quotas);
-}
-
-/// Reads the stored keys and follows their changes. Completes when they are in effect.
-async fn start_access(
-    server: &Server,
-    loader: &StateLoader,
-    state: &GatewayState,
-) -> Option<AccessWorker> {
-    let settings = &state.config().ledger;
-    let options = AccessOptions {
-        place: AccessPlace::of(settings, &loader.environment)?,
-        audit_retention: settings.audit_retention,
-        now_millis,
-    };
-    let context = server.context();
-    let shared = Arc::downgrade(&context);
-    let publish = move |entries| {
-        if let Some(context) = shared.upgrade() {
-            context.set_stored(entries);
-        }
-    };
-    let started =
-        tokio::task::spawn_blocking(move || AccessWorker::start(options, Box::new(publish)));
-    match started.await {
-        Ok(Ok(worker)) => {
-            context.access.store(Some(Arc::new(worker.caller())));
-            Some(worker)
-        }
-        // Stored keys cannot be read, so whether there are some is not known.
-        Ok(Err(_)) | Err(_) => {
-            tracing::error!("stored keys cannot be used: their thread cannot start");
-            context.set_stored(Arc::new(StoredEntries::closed()));
-            None
-        }
     }
 }
 

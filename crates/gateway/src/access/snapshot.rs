@@ -24,6 +24,13 @@ impl StoredEntries {
         }
     }
 
+    /// Whether money is limited anywhere.
+    pub(crate) fn have_budgets(&self) -> bool {
+        let keys = self.keys.iter().map(|grant| &grant.entry.limits);
+        let mut all = keys.chain(self.teams.iter().map(|team| &team.limits));
+        all.any(|policy| !policy.budget.is_empty())
+    }
+
     /// Reads what is stored. An entry that this version does not understand is left out:
     /// a key that cannot be judged is not accepted.
     pub(crate) fn read(stored: &StoredAccess) -> Self {

@@ -157,6 +157,9 @@ impl ServerContext {
     pub(crate) fn set_stored(&self, entries: Arc<StoredEntries>) {
         let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
         *stored = entries;
+        if stored.have_budgets() {
+            self.quotas().open_store();
+        }
         self.merge_keys(&self.state.load(), &stored);
     }
 

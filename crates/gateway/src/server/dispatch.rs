@@ -20,6 +20,7 @@ use super::admit_body::admit_body;
 use super::admit_caller::admit_caller;
 use super::body_reader::{Pace, check_body_headers, read_small};
 use super::context::ServerContext;
+use super::endpoints::{front_of, kind_of};
 use super::guarded_body::{INTERNAL_ERROR, shutting_down};
 use super::head::{RejectedHead, TOO_LONG};
 use super::key_status::key_status;
@@ -288,30 +289,6 @@ fn not_found(front: Front, path: &str, exchange: Exchange) -> Response<Body> {
     let text = format!("no such path: {}", clip(path, LONGEST_SHOWN_PATH));
     let error = Error::new(ErrorKind::Local, text);
     fail(front, exchange, error.with_status(404))
-}
-
-/// The front of an endpoint; none for endpoints without a dialect.
-fn front_of(endpoint: &Endpoint) -> Option<Front> {
-    match endpoint {
-        Endpoint::Generate { front, .. }
-        | Endpoint::Count { front, .. }
-        | Endpoint::Models(front, _)
-        | Endpoint::Model(front, _)
-        | Endpoint::Embeddings(front)
-        | Endpoint::Key(front)
-        | Endpoint::NotFound(front, _) => Some(*front),
-        Endpoint::Show | Endpoint::Version | Endpoint::Running => Some(Front::OllamaChat),
-        Endpoint::Root | Endpoint::Healthz | Endpoint::Readyz | Endpoint::WrongMethod(_) => None,
-    }
-}
-
-fn kind_of(endpoint: &Endpoint) -> RequestKind {
-    match endpoint {
-        Endpoint::Generate { .. } => RequestKind::Generate,
-        Endpoint::Count { .. } => RequestKind::CountTokens,
-        Endpoint::Embeddings(_) => RequestKind::Embed,
-        _ => RequestKind::Other,
-    }
 }
 
 /// Checks a parsed head; raw bytes are checked by the socket.

@@ -17,6 +17,7 @@ mod certificate_host;
 mod connection;
 mod context;
 mod dispatch;
+mod endpoints;
 mod guarded_body;
 mod head;
 mod key_status;

@@ -1,0 +1,87 @@
+//! What a gateway keeps on disk: the ledger, budgets, keys and teams.
+
+use std::sync::Arc;
+
+use crate::access::{AccessOptions, AccessPlace, AccessWorker, StoredEntries};
+use crate::config::LedgerPlace;
+use crate::ledger_sink::{LedgerSink, now_millis};
+use crate::quota::Quotas;
+use crate::reload::StateLoader;
+use crate::{GatewayState, Server};
+
+/// Starts the ledger, unless it is off.
+pub(super) fn add_ledger(server: &Server, loader: &StateLoader, state: &GatewayState) {
+    let settings = &state.config().ledger;
+    if let Some(ledger) = LedgerSink::start(settings, &loader.environment) {
+        server.context().set_ledger(ledger);
+    } else if settings.store != LedgerPlace::Off {
+        tracing::warn!(
+            "requests are not recorded: there is no folder for the ledger; set `store` in [ledger]"
+        );
+    }
+    let today = majordomo_ledger::Day::of_millis(now_millis());
+    let book = state.pricing.book();
+    if book.is_old(today) {
+        let date = book.date().map(|date| date.to_string());
+        tracing::warn!(
+            date,
+            "the price table is older than 60 days; upgrade majordomo, or set `file` in [prices]"
+        );
+    }
+}
+
+/// Keeps budgets in the ledger's folder, if there is one.
+pub(super) fn keep_budgets(server: &Server, loader: &StateLoader, state: &GatewayState) {
+    let folder = state.config().ledger.folder(&loader.environment);
+    let Some(folder) = folder else {
+        if state.config().has_budgets() {
+            tracing::warn!(
+                "budgets begin anew with every start: the ledger is off or not in a folder"
+            );
+        }
+        return;
+    };
+    let node = loader.environment.get("HOSTNAME");
+    let node = node.map_or("local", String::as_str).into();
+    let place = majordomo_ledger::StorePlace::Folder(folder);
+    let quotas = Quotas::new(Some((place, node)));
+    if state.config().has_budgets() {
+        quotas.open_store();
+    }
+    server.context().set_quotas(quotas);
+}
+
+/// Reads the stored keys and follows their changes. Completes when they are in effect.
+pub(super) async fn start_access(
+    server: &Server,
+    loader: &StateLoader,
+    state: &GatewayState,
+) -> Option<AccessWorker> {
+    let settings = &state.config().ledger;
+    let options = AccessOptions {
+        place: AccessPlace::of(settings, &loader.environment)?,
+        audit_retention: settings.audit_retention,
+        now_millis,
+    };
+    let context = server.context();
+    let shared = Arc::downgrade(&context);
+    let publish = move |entries| {
+        if let Some(context) = shared.upgrade() {
+            context.set_stored(entries);
+        }
+    };
+    let started =
+        tokio::task::spawn_blocking(move || AccessWorker::start(options, Box::new(publish)));
+    match started.await {
+        Ok(Ok(worker)) => {
+            context.access.store(Some(Arc::new(worker.caller())));
+            Some(worker)
+        }
+        // Stored keys cannot be read, so whether there are some is not known.
+        Ok(Err(_)) | Err(_) => {
+            tracing::error!("stored keys cannot be used: their thread cannot start");
+            context.set_stored(Arc::new(StoredEntries::closed()));
+            None
+        }
+    }
+}
