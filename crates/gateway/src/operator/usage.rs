@@ -113,21 +113,25 @@ fn restriction(sees: &Visible) -> Option<(GroupBy, String)> {
     }
 }
 
-/// Sums usage within a restriction: it is the outermost group, of which one value is kept.
+/// Sums usage within a restriction, ordered by group: the restriction is the outermost group, of
+/// which one value is kept.
 fn visible_usage(
     store: &mut dyn Store,
     mut question: UsageQuery,
     restriction: Option<&(GroupBy, String)>,
 ) -> Result<Vec<UsageRow>, majordomo_ledger::StoreError> {
-    let Some((group, value)) = restriction else {
-        return store.usage(&question);
-    };
-    question.by.insert(0, *group);
-    let mut rows = store.usage(&question)?;
-    rows.retain(|row| row.group.first() == Some(value));
-    for row in &mut rows {
-        row.group.remove(0);
+    if let Some((group, _)) = restriction {
+        question.by.insert(0, *group);
     }
+    let mut rows = store.usage(&question)?;
+    if let Some((_, value)) = restriction {
+        rows.retain(|row| row.group.first() == Some(value));
+        for row in &mut rows {
+            row.group.remove(0);
+        }
+    }
+    // Stores order by the numbers of names.
+    rows.sort_by(|a, b| a.group.cmp(&b.group));
     Ok(rows)
 }
 
