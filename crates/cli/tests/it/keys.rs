@@ -175,7 +175,7 @@ async fn a_mistake_is_one_sentence_and_exit_code_1() {
         ),
         (
             &["key", "new", "bob", "--role", "admin"],
-            "error: \"admin\" is not a value of `role`: expected one of `client`, `viewer`, `operator`\n",
+            "error: `admin` is not a value of `role`: expected one of `client`, `viewer`, `operator`\n",
         ),
         (
             &["key", "new", "bob", "--limit", "speed"],
