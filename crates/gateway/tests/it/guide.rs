@@ -61,6 +61,9 @@ fn every_key_is_documented_in_the_guide() {
         "[providers.groq.models.m]\nzzz",
         "[[keys]]\nname = \"a\"\nkey = \"b\"\nzzz",
         "[[teams]]\nname = \"a\"\nzzz",
+        "[limits]\nzzz",
+        "[limits.alerts]\nurl = \"https://a\"\nsecret = \"b\"\nzzz",
+        "[end_users]\nzzz",
         "[[routes]]\nmodel = \"a\"\nservices = [{ spec = \"demo/text\" }]\nzzz",
     ] {
         for key in known(section) {

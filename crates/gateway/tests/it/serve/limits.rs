@@ -1,5 +1,7 @@
 //! Limits and budgets behind a gateway: what clients see, and what upstreams receive.
 
+use std::time::Duration;
+
 use majordomo_testkit::{Script, Upstream};
 use serde_json::Value;
 
@@ -152,6 +154,64 @@ async fn a_cheaper_spec_serves_only_if_the_key_allows_it() {
 }
 
 #[tokio::test]
+async fn a_stream_is_refused_with_a_status_or_served_by_the_cheaper_spec() {
+    let events = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ok\"}}]}\n\n\
+                  data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n\
+                  data: [DONE]\n\n";
+    let stream = Script::new()
+        .read_request()
+        .respond(200, "text/event-stream", events);
+    for (when, status) in [("refuse", 429), ("spec:up/cheap", 200)] {
+        let upstream = Upstream::start([stream.clone()]).await;
+        let limits =
+            format!("[limits]\nbudget = {{ day = \"0.01 USD\" }}\nwhen_exhausted = \"{when}\"\n");
+        let server = TestGateway::start(&config(&upstream, &limits)).await;
+        let body = CHAT.replace("\"messages\"", "\"stream\":true,\"messages\"");
+        let response = server.post("/v1/chat/completions", body).await;
+        assert_eq!(response.status, status, "{when}: {}", response.text());
+        if status == 200 {
+            assert_eq!(response.header("x-majordomo-target"), Some("up/cheap"));
+            assert!(response.text().contains("[DONE]"), "{}", response.text());
+        } else {
+            assert_eq!(json(&response)["error"]["code"], "insufficient_quota");
+            assert_eq!(response.header("x-should-retry"), Some("false"));
+            assert_eq!(upstream.requests().len(), 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_holds_its_seat_until_it_ends_or_the_client_leaves() {
+    const WITHIN: Duration = Duration::from_secs(10);
+    let begun = Script::new()
+        .read_request()
+        .stream_head()
+        .chunk("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ok\"}}]}\n\n")
+        .expect_close(WITHIN);
+    let upstream = Upstream::start([begun, answer()]).await;
+    let limits = "[limits]\nconcurrent = 1\nqueue = \"0s\"\n";
+    let server = TestGateway::start(&config(&upstream, limits)).await;
+    let body = CHAT.replace("\"messages\"", "\"stream\":true,\"messages\"");
+    let client = server.begin("/v1/chat/completions", body.as_bytes()).await;
+    upstream.posted(1, WITHIN).await;
+    let refused = server.post("/v1/chat/completions", CHAT).await;
+    assert_eq!(refused.status, 429, "{}", refused.text());
+    assert!(
+        refused.text().contains("1 requests at the same time"),
+        "{}",
+        refused.text()
+    );
+    drop(client);
+    upstream.closed(0, WITHIN).await;
+    let freed = async {
+        while server.post("/v1/chat/completions", CHAT).await.status != 200 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(WITHIN, freed).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_target_that_the_budget_does_not_cover_is_passed_over_for_a_cheaper_one() {
     let upstream = Upstream::start([answer()]).await;
     let limits = "[limits]\nbudget = { day = \"0.01 USD\" }\n";
@@ -215,7 +275,7 @@ async fn ask_store(server: &TestGateway, body: &str) -> TestResponse {
             return response;
         }
         assert_eq!(response.header("retry-after"), Some("1"));
-        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
     }
 }
 
