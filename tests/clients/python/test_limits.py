@@ -2,6 +2,7 @@
 
 import anthropic
 import httpx
+import httpx2
 import ollama
 import openai
 import pytest
@@ -10,6 +11,7 @@ from google import genai
 from google.genai import errors, types
 
 MODEL = {"openai": "via-chat", "anthropic": "via-messages"}
+HTTP = {"openai": httpx, "anthropic": httpx2}
 ASKED = [{"role": "user", "content": "hello"}]
 # More than the burst of the slow key: the last ones are refused at first.
 BURST = 12
@@ -18,10 +20,11 @@ BURST = 12
 class Counted:
     """An HTTP client that counts what an SDK sends."""
 
-    def __init__(self):
+    def __init__(self, vendor: str):
         self.statuses: list[int] = []
         note = lambda response: self.statuses.append(response.status_code)
-        self.http = httpx.Client(event_hooks={"response": [note]}, trust_env=False)
+        package = HTTP[vendor]
+        self.http = package.Client(event_hooks={"response": [note]}, trust_env=False)
 
 
 def ask(vendor: str, key: str, counted: Counted):
@@ -38,7 +41,7 @@ def ask(vendor: str, key: str, counted: Counted):
 
 @pytest.mark.parametrize("vendor", ["openai", "anthropic"])
 def test_a_budget_refusal_is_not_repeated(vendor):
-    counted = Counted()
+    counted = Counted(vendor)
     with pytest.raises((openai.APIStatusError, anthropic.APIStatusError)) as raised:
         ask(vendor, KEY + "-broke", counted)
     status = {"openai": 429, "anthropic": 402}[vendor]
@@ -53,7 +56,7 @@ def test_a_budget_refusal_is_not_repeated(vendor):
 
 @pytest.mark.parametrize("vendor", ["openai", "anthropic"])
 def test_a_rate_refusal_is_repeated_and_then_served(vendor):
-    counted = Counted()
+    counted = Counted(vendor)
     for _ in range(BURST):
         ask(vendor, KEY + "-slow", counted)
     assert 429 in counted.statuses, "the burst was not exceeded"
