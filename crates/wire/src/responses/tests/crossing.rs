@@ -242,8 +242,5 @@ fn output_items_merge_into_one_message_in_dialects_without_items() {
     );
     let mut losses: Vec<_> = written.losses.iter().map(|loss| &*loss.field).collect();
     losses.sort_unstable();
-    assert_eq!(
-        losses,
-        ["encrypted_content", "phase", "reasoning"]
-    );
+    assert_eq!(losses, ["encrypted_content", "phase", "reasoning"]);
 }
