@@ -152,7 +152,7 @@ async fn respond_whole(
     planned: PlannedRequest,
     admitted: AdmittedRequest,
 ) -> Response<Body> {
-    let asked = planned.request.clone();
+    let asked = repeated(front, &planned.request);
     let chains = (planned.chain, planned.cheaper);
     let journal = admitted.exchange.journal();
     let generate = |chain: Chain, request| async move { chain.generate(request).await };
@@ -165,10 +165,21 @@ async fn respond_whole(
     let bytes = approximate_size(&response);
     if admitted.heavy.must_move(bytes) {
         let heavy = admitted.heavy.clone();
-        let writing = async move { encode_response(front, &response, options, &asked, admitted) };
+        let writing =
+            async move { encode_response(front, &response, options, asked.as_ref(), admitted) };
         return heavy.spawn_on(bytes, writing).await;
     }
-    encode_response(front, &response, options, &asked, admitted)
+    encode_response(front, &response, options, asked.as_ref(), admitted)
+}
+
+/// The client's request, if responses repeat some of it. Others stay unshared, so that
+/// editing them needs no copy.
+fn repeated(front: Front, request: &Request) -> Option<Request> {
+    (front == Front::Responses).then(|| request.clone())
+}
+
+fn echo(front: Front, asked: Option<&Request>) -> RequestEcho {
+    asked.map_or_else(RequestEcho::default, |asked| front.codec().echo(asked))
 }
 
 /// Approximate size of a response.
@@ -187,7 +198,7 @@ fn encode_response(
     front: Front,
     response: &majordomo::Response,
     mut options: ReplyOptions,
-    asked: &Request,
+    asked: Option<&Request>,
     mut admitted: AdmittedRequest,
 ) -> Response<Body> {
     let exchange = &mut admitted.exchange;
@@ -205,7 +216,7 @@ fn encode_response(
         None => {
             let model = response.reported_model.as_deref();
             let model = model.unwrap_or_else(|| model_of(&response.model));
-            options.echo = front.codec().echo(asked);
+            options.echo = echo(front, asked);
             let reply = reply(front, &new_id(), model, &options);
             let written = front.codec().write_response(response, &reply);
             exchange.add_losses(written.losses);
@@ -235,7 +246,7 @@ async fn respond_streaming(
         ..
     } = planned;
     let first_call = options.first_call;
-    let asked = request.clone();
+    let asked = repeated(front, &request);
     let journal = admitted.exchange.journal();
     let mut opening = open(front, (chain, cheaper), journal, request);
     let keep_alive = state.server.keepalive.filter(|_| !array);
@@ -244,7 +255,7 @@ async fn respond_streaming(
         Some(keep_alive) => match timeout(keep_alive, &mut opening).await {
             Ok(opened) => opened,
             Err(_) => {
-                options.echo = front.codec().echo(&asked);
+                options.echo = echo(front, asked.as_ref());
                 drop(asked);
                 let opener = opener(front, String::new(), options);
                 let mut http_response = streaming_head(front, &admitted, array);
@@ -273,7 +284,7 @@ async fn respond_streaming(
             admitted.exchange.served(&target, &attempt_log);
             let mut http_response = streaming_head(front, &admitted, array);
             if let ForwardedStream::Events(_) = stream {
-                options.echo = front.codec().echo(&asked);
+                options.echo = echo(front, asked.as_ref());
             }
             drop(asked);
             let opener = opener(front, model_of(&target).to_owned(), options);
@@ -288,7 +299,7 @@ async fn respond_streaming(
             if !front.fails_in_stream(&for_stream) {
                 return fail(front, admitted.exchange, error);
             }
-            options.echo = front.codec().echo(&asked);
+            options.echo = echo(front, asked.as_ref());
             let mut writer = opener(front, String::new(), options)(None);
             admitted.exchange.start_stream();
             admitted.exchange.interrupted(&for_stream);
