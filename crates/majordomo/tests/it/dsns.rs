@@ -135,6 +135,7 @@ fn options_are_parsed() {
         context: Some(32_768),
         legacy_max_tokens: None,
         anthropic_version: None,
+        num_ctx: None,
     };
     assert_eq!(options, expected);
     assert_eq!(read("ollama://h").options, DsnOptions::default());

@@ -35,7 +35,7 @@ async fn api(gateway: &TestGateway, method: Method, path: &str, body: &Value) ->
         .uri(path)
         .header("host", gateway.operator.to_string())
         .header("content-type", "application/json");
-    let request = request.body(Full::new(bytes)).unwrap();
+    let request = request.body(Full::new(bytes)).expect("a request");
     gateway.send_to_address(gateway.operator, request).await
 }
 
@@ -47,7 +47,10 @@ fn parsed(response: &TestResponse) -> Value {
 async fn create(gateway: &TestGateway, settings: Value) -> String {
     let reply = api(gateway, Method::POST, "/api/keys", &settings).await;
     assert_eq!(reply.status, 201, "{}", reply.text());
-    let secret = parsed(&reply)["secret"].as_str().unwrap().to_owned();
+    let secret = parsed(&reply)["secret"]
+        .as_str()
+        .expect("a secret")
+        .to_owned();
     assert!(secret.starts_with("mj-"));
     secret
 }
@@ -145,13 +148,18 @@ async fn a_rotated_key_keeps_its_usage_and_both_secrets_work_in_the_overlap() {
 
 /// An upstream that streams a first part, waits, and then streams the rest with its usage.
 async fn pausing_upstream(released: oneshot::Receiver<()>) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a working test server");
+    let address = listener.local_addr().expect("a working test server");
     tokio::spawn(async move {
-        let (mut stream, _) = listener.accept().await.unwrap();
+        let (mut stream, _) = listener.accept().await.expect("a working test server");
         let mut request = Vec::new();
         while !request.ends_with(b"}") {
-            stream.read_buf(&mut request).await.unwrap();
+            stream
+                .read_buf(&mut request)
+                .await
+                .expect("a working test server");
         }
         let delta = |text: &str| {
             format!(
@@ -161,12 +169,18 @@ async fn pausing_upstream(released: oneshot::Receiver<()>) -> SocketAddr {
         let head =
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
         let first = format!("{head}{}", delta("One, "));
-        stream.write_all(first.as_bytes()).await.unwrap();
-        released.await.unwrap();
+        stream
+            .write_all(first.as_bytes())
+            .await
+            .expect("a working test server");
+        released.await.expect("a working test server");
         let end = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\
                    \"usage\":{\"prompt_tokens\":30,\"completion_tokens\":20}}\n\ndata: [DONE]\n\n";
         let rest = format!("{}{end}", delta("two."));
-        stream.write_all(rest.as_bytes()).await.unwrap();
+        stream
+            .write_all(rest.as_bytes())
+            .await
+            .expect("a working test server");
     });
     address
 }
