@@ -3,6 +3,8 @@
 use crate::browsers::{CHAT_BODY, keyed, request};
 use crate::test_gateway::{CLIENT_KEY, TestGateway, case, header, statuses};
 
+const UNKNOWN: &str =
+    r#"{"model":"nobody","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}"#;
 const SITE: &str = "https://chat.example";
 const ORIGINS: &str = "[server]\norigins = [\"https://chat.example\", \"vscode-webview://\"]\n";
 const STREAM: &str =
@@ -21,7 +23,7 @@ fn an_allowed_origin_can_read_responses_errors_and_streams() {
                 ("POST /v1/chat/completions", CHAT_BODY, 200),
                 ("POST /v1/chat/completions", STREAM, 200),
                 ("POST /v1/chat/completions", "{", 400),
-                ("POST /v1/messages", r#"{"model":"nobody"}"#, 404),
+                ("POST /v1/messages", UNKNOWN, 404),
                 ("GET /nowhere", "", 404),
                 ("PUT /v1/models", "", 405),
             ] {

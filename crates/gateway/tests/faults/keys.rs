@@ -165,7 +165,6 @@ fn undocumented_paths_are_not_found_even_with_a_key() {
             "/api",
             "/api/pull",
             "/api/delete",
-            "/api/ps",
             "/v1beta",
             "/docs",
             "/debug/pprof",
