@@ -210,7 +210,14 @@ pub fn restore_reasoning(mut request: Request, target: &Dialect) -> Request {
     let messages = &request.prompt().messages;
     let is_sealed = |part: &Part| match part {
         Part::Reasoning(reasoning) => sealed_in(reasoning).is_some(),
-        _ => false,
+        Part::Text(_)
+        | Part::Refusal(_)
+        | Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::File(_)
+        | Part::Opaque(_) => false,
     };
     let has_sealed = |message: &Message| message.parts.iter().any(is_sealed);
     if !messages.iter().any(has_sealed) {
@@ -249,7 +256,13 @@ pub fn restore_reasoning(mut request: Request, target: &Dialect) -> Request {
                 }
                 true
             }
-            _ => true,
+            Part::Text(_)
+            | Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_) => true,
         });
         was_empty || !message.parts.is_empty()
     });

@@ -73,6 +73,14 @@ fn item(request: &Request) -> Option<(&'static str, &Dialect)> {
         Part::Opaque(block) if block.kind == ITEM_REFERENCE => {
             Some((ITEM_REFERENCE, &block.origin))
         }
-        _ => None,
+        Part::Text(_)
+        | Part::Refusal(_)
+        | Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::Reasoning(_)
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::File(_)
+        | Part::Opaque(_) => None,
     })
 }
