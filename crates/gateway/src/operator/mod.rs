@@ -187,7 +187,13 @@ async fn respond(
     }
     let caller = match is_probe {
         true => OperatorCaller::Local,
-        false => match access::admit(context, peer, &request) {
+        false => match access::admit(
+            context,
+            peer,
+            request.method(),
+            request.uri(),
+            request.headers(),
+        ) {
             Ok(caller) => caller,
             Err(error)
                 if error.status() == Some(401)
@@ -228,8 +234,14 @@ async fn respond(
             targets::respond(context, &state, path, request.headers(), caller.who()).await
         }
         "/api/events" => {
-            let query = request.uri().query().unwrap_or_default();
-            events::respond(&operator.publisher, query, &peer.lifetime)
+            let (server, peer, head) = (Arc::clone(context), peer.clone(), request.into_parts().0);
+            let lifetime = peer.lifetime.clone();
+            let query = head.uri.query().unwrap_or_default().to_owned();
+            // A stream outlives the check of its head, but not the key or session.
+            let is_valid = move || {
+                access::admit(&server, &peer, &head.method, &head.uri, &head.headers).is_ok()
+            };
+            events::respond(&operator.publisher, &query, lifetime, Box::new(is_valid))
         }
         "/api/health" => json_page(StatusCode::OK, &health::report(context)),
         "/api/usage" => {

@@ -1,11 +1,15 @@
 //! `/sign-in` and `/sign-out`: exchanges a key for a session, and ends it.
 
+use std::time::Duration;
+
 use http::header::{LOCATION, REFERRER_POLICY, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use majordomo_page::{Frame, Screen, sign_in};
 use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use super::body::OperatorBody;
 use super::page::html;
@@ -16,6 +20,11 @@ use crate::server::ServerContext;
 use crate::state::GatewayState;
 use crate::trust::{Boundary, Sessions, is_own_page};
 
+/// Forms that are read at the same time.
+static SIGN_INS: Semaphore = Semaphore::const_new(16);
+/// Longest time to send a form.
+const FORM_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Whether a path belongs to this module.
 pub(super) fn is_path(path: &str) -> bool {
     matches!(path, "/sign-in" | "/sign-out")
@@ -23,10 +32,13 @@ pub(super) fn is_path(path: &str) -> bool {
 
 /// Sends an unknown visitor to the form.
 pub(super) fn redirect(request: &Request<Incoming>) -> Response<OperatorBody> {
-    let path = request
-        .uri()
-        .path_and_query()
-        .map_or("/", |path| path.as_str());
+    let uri = request.uri();
+    // A query may hold a key by mistake, which must not be repeated.
+    let query = uri.query().unwrap_or_default();
+    let path = match query.split('&').any(|pair| pair.starts_with("key=")) {
+        true => uri.path(),
+        false => uri.path_and_query().map_or("/", |path| path.as_str()),
+    };
     let back = percent_encoding::utf8_percent_encode(path, percent_encoding::NON_ALPHANUMERIC);
     see_other(&format!("/sign-in?back={back}"))
 }
@@ -65,11 +77,17 @@ pub(super) async fn respond(
     if method != Method::POST || !is_own_page(&uri, &headers) {
         return text(StatusCode::FORBIDDEN, "use the form of this page\n");
     }
-    let Ok(body) = Limited::new(request.into_body(), SHORT_BODY)
-        .collect()
-        .await
-    else {
-        return text(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long\n");
+    // Whoever signs in has shown no key yet, so forms that never end must not fill the
+    // listener's connections.
+    let Ok(_turn) = SIGN_INS.try_acquire() else {
+        return text(StatusCode::SERVICE_UNAVAILABLE, "try again in a moment\n");
+    };
+    let body = Limited::new(request.into_body(), SHORT_BODY).collect();
+    let Ok(Ok(body)) = timeout(FORM_TIMEOUT, body).await else {
+        return text(
+            StatusCode::BAD_REQUEST,
+            "the form is too long or too slow\n",
+        );
     };
     let body = body.to_bytes();
     let fields = String::from_utf8_lossy(&body);
@@ -156,7 +174,10 @@ fn document(status: StatusCode, text: String) -> Response<OperatorBody> {
 /// A path of this page; anything else would lead to another site.
 fn own_path(path: Option<String>) -> String {
     let own = |path: &String| {
-        path.starts_with('/') && !path.starts_with("//") && !path.contains(['\\', '\r', '\n'])
+        path.starts_with('/')
+            && !path.starts_with("//")
+            && !path.contains('\\')
+            && !path.contains(char::is_control)
     };
     path.filter(own).unwrap_or_else(|| "/".to_owned())
 }
@@ -181,6 +202,7 @@ mod tests {
             ("/\\evil.example", "/"),
             ("https://evil.example", "/"),
             ("/a\r\nset-cookie: x=1", "/"),
+            ("/\t/evil.example", "/"),
             ("", "/"),
         ] {
             assert_eq!(own_path(Some(path.to_owned())), expected);

@@ -163,6 +163,9 @@ impl AttemptLimits {
     }
 }
 
+/// The fields that ask for several responses: of Chat Completions and of Gemini.
+const CHOICES: [&str; 2] = ["n", "generationConfig.candidateCount"];
+
 /// What an attempt may use at most.
 pub(crate) struct AttemptBound {
     input: u64,
@@ -199,9 +202,11 @@ impl AttemptBound {
             }
         };
         let native = prompt.native.as_ref();
-        let choices = ["n", "candidateCount"].into_iter().find_map(|name| {
+        let choices = CHOICES.into_iter().find_map(|name| {
             let value = native.as_ref()?.get(name)?;
-            value.as_str().trim().parse::<u64>().ok()
+            // JSON of Protocol Buffers also has `8.0` and `"8"`.
+            let value = value.as_str().trim().trim_matches('"').parse::<f64>();
+            value.ok().map(|number| number.ceil() as u64)
         });
         bound.choices = choices.unwrap_or(1).clamp(1, 1_000);
         bound
@@ -225,7 +230,11 @@ impl AttemptBound {
         let rates = self.card.as_ref()?.rates(self.input);
         let pico = |rate: Option<Rate>| rate.map_or(0, |rate| u128::from(rate.picodollars()));
         let input = pico(Some(rates.highest_input()?));
-        let output = pico(Some(rates.output?)).max(pico(rates.reasoning));
+        // Embeddings have no output, and their models no price for it.
+        let output = match self.output {
+            0 => 0,
+            _ => pico(Some(rates.output?)).max(pico(rates.reasoning)),
+        };
         let fixed = u128::from(self.input).saturating_mul(input) + pico(rates.request);
         Some((fixed, output.saturating_mul(u128::from(self.choices))))
     }

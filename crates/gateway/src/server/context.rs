@@ -190,6 +190,9 @@ impl ServerContext {
     pub(crate) fn swap(&self, state: Arc<GatewayState>) {
         let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
         self.merge_keys(&state, &stored);
+        if state.config().has_budgets() {
+            self.quotas().open_store();
+        }
         self.traces.resize(&state.server);
         self.metrics.configure(state.named_targets());
         self.state.store(state);

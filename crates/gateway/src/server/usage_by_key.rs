@@ -3,10 +3,11 @@
 //! One question serves all keys, so that clients that ask for their own state cannot load
 //! the store.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use majordomo_ledger::{Day, GroupBy, Store, StoreError, UsageQuery, UsageRow, UsageSums};
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use crate::ledger_sink::{LedgerSink, now_millis};
@@ -16,7 +17,7 @@ const FRESH: Duration = Duration::from_secs(2);
 
 /// The latest answer.
 #[derive(Default)]
-pub(super) struct UsageByKey(Mutex<Option<(Instant, Arc<KeyUsage>)>>);
+pub(super) struct UsageByKey(Arc<Mutex<Option<(Instant, Option<Arc<KeyUsage>>)>>>);
 
 /// Sums by key.
 #[derive(Default)]
@@ -39,19 +40,22 @@ impl KeyUsage {
 impl UsageByKey {
     /// The sums of all keys. `None` if the store cannot be read.
     pub(super) async fn read(&self, ledger: Arc<LedgerSink>) -> Option<Arc<KeyUsage>> {
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((read, usage)) = &*lock()
+        // One question at a time, and the guard stays with it: a caller that leaves starts
+        // no second one. A failure is an answer, too.
+        let mut latest = Arc::clone(&self.0).lock_owned().await;
+        if let Some((read, usage)) = &*latest
             && read.elapsed() < FRESH
         {
-            return Some(Arc::clone(usage));
+            return usage.clone();
         }
         let asked = tokio::task::spawn_blocking(move || {
             ledger.flush();
-            sums(&mut ledger.open()?)
+            let usage = ledger.open().and_then(|mut store| sums(&mut store));
+            let usage = usage.ok().map(Arc::new);
+            *latest = Some((Instant::now(), usage.clone()));
+            usage
         });
-        let usage = Arc::new(asked.await.ok()?.ok()?);
-        *lock() = Some((Instant::now(), Arc::clone(&usage)));
-        Some(usage)
+        asked.await.ok()?
     }
 }
 

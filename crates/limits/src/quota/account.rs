@@ -283,7 +283,9 @@ impl Account {
         let mut closed: Vec<(i64, Nanodollars, Nanodollars)> = Vec::new();
         let all = state.retired && state.reservations == 0 && state.asked.is_none();
         while let Some((id, amount)) = state.leases.front().copied() {
-            if state.spent < amount && !all {
+            // While a reservation is open, the last lease takes what settles above it.
+            let kept = state.leases.len() == 1 && state.reservations > 0;
+            if !all && (state.spent < amount || kept) {
                 break;
             }
             state.leases.pop_front();

@@ -155,7 +155,9 @@ impl<'a> AttemptRecorder<'a> {
         let mut reasons: Vec<String> = attempts.map(Attempt::to_string).collect();
         // A retry that failed in the same way adds nothing.
         reasons.dedup();
-        let (kind, what) = match self.denied == self.attempt_log.attempts.len() {
+        let (kind, what) = match self.denied > 0
+            && self.denied + self.incapable == self.attempt_log.attempts.len()
+        {
             true => (ErrorKind::Denied, "no target may be used"),
             false => (ErrorKind::Exhausted, "no target could serve the request"),
         };

@@ -21,10 +21,11 @@ use super::lifetime::Lifetime;
 pub(super) fn respond(
     publisher: &Publisher,
     query: &str,
-    lifetime: &Lifetime,
+    lifetime: Lifetime,
+    is_valid: Box<dyn Fn() -> bool + Send + Sync>,
 ) -> Response<OperatorBody> {
     let with_rows = query.split('&').any(|pair| pair == "rows=html");
-    let events = publisher.subscribe(with_rows, lifetime.clone());
+    let events = publisher.subscribe(with_rows, lifetime, is_valid);
     let mut response = Response::new(OperatorBody::events(events));
     let map = response.headers_mut();
     let kind = HeaderValue::from_static("text/event-stream");

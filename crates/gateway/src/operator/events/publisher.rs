@@ -50,6 +50,7 @@ impl Publisher {
         &self,
         with_rows: bool,
         lifetime: Lifetime,
+        is_valid: Box<dyn Fn() -> bool + Send + Sync>,
     ) -> EventStream {
         let reader = self.feed.read();
         let receiver: Receiver<Bytes> = match with_rows {
@@ -64,7 +65,7 @@ impl Publisher {
         {
             event::write(&mut first, row, with_rows);
         }
-        EventStream::new(first.into(), receiver, lifetime, reader)
+        EventStream::new(first.into(), receiver, lifetime, reader, is_valid)
     }
 
     /// Publishes until dropped.

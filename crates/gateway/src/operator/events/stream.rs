@@ -23,6 +23,8 @@ pub(in crate::operator) struct EventStream {
     lifetime: Lifetime,
     /// Counts this reader.
     _reader: FeedReader,
+    /// Whether the reader may still read: its key may be frozen meanwhile.
+    is_valid: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl EventStream {
@@ -32,6 +34,7 @@ impl EventStream {
         receiver: Receiver<Bytes>,
         lifetime: Lifetime,
         reader: FeedReader,
+        is_valid: Box<dyn Fn() -> bool + Send + Sync>,
     ) -> Self {
         let chunks = stream::unfold(
             (Some(first), receiver),
@@ -47,10 +50,15 @@ impl EventStream {
             chunks: Box::pin(chunks),
             lifetime,
             _reader: reader,
+            is_valid,
         }
     }
 
     pub(in crate::operator) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        // Polled at every keep-alive at the latest.
+        if !(self.is_valid)() {
+            return Poll::Ready(None);
+        }
         // Polled only while the connection takes bytes.
         self.lifetime.extend();
         self.chunks.as_mut().poll_next(cx)

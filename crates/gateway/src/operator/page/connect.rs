@@ -44,6 +44,9 @@ pub(super) async fn models(context: &PageContext<'_>) -> Vec<String> {
         Ok(names) => names,
         Err(_) => context.state.targets.clone(),
     };
+    if let Some(key) = context.caller.key() {
+        names.retain(|name| key.may_use(name));
+    }
     names.truncate(MOST_MODELS);
     names
 }

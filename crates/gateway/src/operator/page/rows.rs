@@ -22,8 +22,9 @@ pub(in crate::operator) fn latest(
     most: usize,
     sees: &Visible,
 ) -> Vec<RequestRow> {
-    let mut running = feed.open.changed_since(0, most);
+    let mut running = feed.open.changed_since(0, usize::MAX);
     running.retain(|open| sees.includes(open.key.as_deref(), open.team.as_deref()));
+    running.truncate(most);
     running.sort_unstable_by_key(|open| std::cmp::Reverse(open.arrived));
     let mut rows: Vec<RequestRow> = running.iter().map(open).collect();
     let records = traces.records();
