@@ -146,6 +146,9 @@ mod tests {
         let lines = log.clone();
         let writer = tracing_subscriber::fmt().with_writer(move || lines.clone());
         let _guard = tracing::subscriber::set_default(writer.finish());
+        // Another test may have reached the same line first, without a subscriber, and then
+        // it counts as disabled.
+        tracing::callsite::rebuild_interest_cache();
         let port = ClosedPort::hold();
         let exporter = exporter(port.address());
         for _ in 0..3 {
