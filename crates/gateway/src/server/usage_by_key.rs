@@ -17,7 +17,10 @@ const FRESH: Duration = Duration::from_secs(2);
 
 /// The latest answer.
 #[derive(Default)]
-pub(super) struct UsageByKey(Arc<Mutex<Option<(Instant, Option<Arc<KeyUsage>>)>>>);
+pub(super) struct UsageByKey(Arc<Mutex<Option<LatestUsage>>>);
+
+/// When the store was asked, and what it said; `None` if it could not be read.
+type LatestUsage = (Instant, Option<Arc<KeyUsage>>);
 
 /// Sums by key.
 #[derive(Default)]
