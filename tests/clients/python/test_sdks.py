@@ -67,9 +67,11 @@ def test_a_cut_stream_is_an_error_and_no_answer(sdk, upstream):
         sdk.say(model, "break off", None, True)
 
 
-def test_a_throttled_upstream_is_a_429_that_is_not_tried_again(sdk, upstream, word):
+def test_a_throttled_upstream_is_a_429_that_an_sdk_may_repeat(sdk, upstream, word):
     model = f"{upstream}/throttled-for-{sdk.dialect}"
     with pytest.raises(sdk.error) as raised:
         sdk.say(model, f"fail with 429 {word}", None, False)
     assert sdk.status(raised.value) == 429
-    assert len(asked_upstream(word)) <= 2, "the gateway tries again once, the SDK does not"
+    # The gateway tries again once. An SDK that repeats does so twice, and then the benched
+    # target is called once each time.
+    assert len(asked_upstream(word)) <= 4
