@@ -34,7 +34,7 @@ pub(super) const ECHOES: &[(&str, Option<&str>)] = &[
     ("top_logprobs", Some("0")),
     ("top_p", Some("1")),
     ("truncation", Some("\"disabled\"")),
-    ("user", Some("null")),
+    ("user", None),
 ];
 
 /// Whether the response can be retrieved later. Only the server that stores it knows, so

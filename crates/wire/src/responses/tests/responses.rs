@@ -153,7 +153,7 @@ fn a_foreign_response_has_all_fields_that_official_clients_require() {
             r#""background":false,"frequency_penalty":0,"instructions":null,"max_output_tokens":null,"max_tool_calls":null,"metadata":{},"#,
             r#""parallel_tool_calls":true,"presence_penalty":0,"previous_response_id":null,"prompt_cache_key":null,"reasoning":null,"safety_identifier":null,"#,
             r#""store":false,"temperature":1,"text":{"format":{"type":"text"}},"tool_choice":"auto","tools":[],"top_logprobs":0,"top_p":1,"#,
-            r#""truncation":"disabled","user":null,"service_tier":"default","#,
+            r#""truncation":"disabled","service_tier":"default","#,
             r#""usage":{"input_tokens":3,"input_tokens_details":{"cached_tokens":0,"cache_write_tokens":0},"output_tokens":2,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":5}}"#
         )
     );
