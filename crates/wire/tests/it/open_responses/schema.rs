@@ -64,7 +64,7 @@ const RESPONSE: Fields = &[
     ("top_logprobs", Kind::Integer),
     ("temperature", Kind::Number),
     ("reasoning", Kind::Nullable(&Kind::Object)),
-    ("user", Kind::Nullable(&Kind::Text)),
+    // `user` is a text or absent, never null.
     ("usage", Kind::Nullable(&Kind::Object)),
     ("max_output_tokens", Kind::Nullable(&Kind::Integer)),
     ("max_tool_calls", Kind::Nullable(&Kind::Integer)),
