@@ -22,13 +22,6 @@ pub(super) fn echo(request: &Request) -> RequestEcho {
     let repeated = ECHOES.iter().filter(|(name, _)| *name != STORE);
     let echoed = repeated.filter_map(|(name, _)| {
         let value = std::str::from_utf8(fields.get(name)?).ok()?;
-        // Another dialect offers no hosted tools, so a list with one is not repeated.
-        if *name == "tools"
-            && value.matches("\"type\":").count() != value.matches("\"type\":\"function\"").count()
-            && value.contains("\"container\"")
-        {
-            return None;
-        }
         let value = Json::parse(complete(name, value)).ok()?;
         Some((*name, value)).filter(|(_, value)| value.as_str() != "null")
     });
@@ -45,6 +38,10 @@ fn complete(name: &str, value: &str) -> String {
     }
 }
 
+/// Repeats the tools that can reach a target of any dialect.
+///
+/// Hosted tools never do: their loss is reported, and a response that lists them would claim
+/// that the model had them.
 fn complete_tools(tools: &str) -> String {
     let mut out = BytesMut::with_capacity(tools.len());
     write_array(&mut out, |array| {
@@ -58,7 +55,8 @@ fn complete_tools(tools: &str) -> String {
                         ("strict", "null"),
                     ],
                 )),
-                _ => array.raw(tool),
+                Some("\"custom\"" | "\"namespace\"") => array.raw(tool),
+                _ => {}
             }
         }
     });

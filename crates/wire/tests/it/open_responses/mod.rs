@@ -243,3 +243,25 @@ fn the_checks_can_fail() {
     events[0]["type"] = "response.began".into();
     assert!(!schema::stream(&events).is_empty());
 }
+
+#[test]
+fn a_translated_response_repeats_only_the_tools_that_a_target_can_have() {
+    let request = json!({
+        "input": "Weather?",
+        "tools": [
+            {"type": "web_search"},
+            {"type": "function", "name": "get_weather"},
+            {"type": "code_interpreter", "container": {"type": "auto"}},
+            {"type": "custom", "name": "exec"},
+        ],
+    });
+    let request = Bytes::from(request.to_string());
+    let response = from_provider(Protocol::Chat, &request, &text("Sunny."));
+    let written = Protocol::Responses
+        .codec()
+        .write_response(&response, &reply(&request));
+    let whole: Value = serde_json::from_slice(&written.body).unwrap();
+    let types = whole["tools"].as_array().unwrap().iter();
+    let types: Vec<_> = types.filter_map(|tool| tool["type"].as_str()).collect();
+    assert_eq!(types, ["function", "custom"]);
+}

@@ -18,6 +18,8 @@ enum Kind {
     Any,
     /// Null, or this type.
     Nullable(&'static Kind),
+    /// Absent, or this type.
+    Optional(&'static Kind),
 }
 
 impl Kind {
@@ -32,6 +34,7 @@ impl Kind {
             Self::List => value.is_array(),
             Self::Any => true,
             Self::Nullable(kind) => value.is_null() || kind.accepts(value),
+            Self::Optional(kind) => kind.accepts(value),
         }
     }
 }
@@ -64,7 +67,7 @@ const RESPONSE: Fields = &[
     ("top_logprobs", Kind::Integer),
     ("temperature", Kind::Number),
     ("reasoning", Kind::Nullable(&Kind::Object)),
-    // `user` is a text or absent, never null.
+    ("user", Kind::Optional(&Kind::Text)),
     ("usage", Kind::Nullable(&Kind::Object)),
     ("max_output_tokens", Kind::Nullable(&Kind::Integer)),
     ("max_tool_calls", Kind::Nullable(&Kind::Integer)),
@@ -226,6 +229,7 @@ const EVENTS: &[(&str, Fields)] = &[
 fn check(place: &str, value: &Value, fields: Fields, faults: &mut Vec<String>) {
     for (name, kind) in fields {
         match value.get(name) {
+            None if matches!(kind, Kind::Optional(_)) => {}
             None => faults.push(format!("{place}: {name} is missing")),
             Some(found) if !kind.accepts(found) => {
                 faults.push(format!("{place}: {name} is {found}"));
