@@ -32,6 +32,7 @@ mod change_recorder;
 mod classify;
 mod dialect;
 mod error;
+mod error_kind;
 mod estimate;
 mod event;
 mod fingerprint;
@@ -66,7 +67,8 @@ pub use capabilities::{ByteCount, Capabilities, ImageLimits, ManyImages, PatchLi
 pub use change_recorder::ChangeRecorder;
 pub use classify::{Class, HealthEffect, KeyOwner, NextTarget, SameTarget, Verdict, classify};
 pub use dialect::{Dialect, Native};
-pub use error::{Error, ErrorKind, Result, Timer};
+pub use error::{Error, Result};
+pub use error_kind::{ErrorKind, Timer};
 pub use estimate::{HeuristicEstimator, TokenEstimator};
 pub use event::Event;
 pub use fingerprint::Fingerprint;
