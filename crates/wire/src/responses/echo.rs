@@ -4,7 +4,7 @@ use bytes::BytesMut;
 use majordomo_llm::{Json, Request};
 
 use super::RESPONSES;
-use super::envelope::{ECHOES, STORE};
+use super::envelope::{ECHOES, KEPT_BY_SERVER};
 use super::write_request::request_fields;
 use crate::RequestEcho;
 use crate::declared_tool::DeclaredTools;
@@ -19,8 +19,9 @@ pub(super) fn echo(request: &Request) -> RequestEcho {
     };
     let prompt = source.prompt();
     let fields = request_fields(prompt, &mut Losses::default());
-    let repeated = ECHOES.iter().filter(|(name, _)| *name != STORE);
-    let echoed = repeated.filter_map(|(name, _)| {
+    let names = ECHOES.iter().map(|(name, _)| name);
+    let repeated = names.filter(|name| !KEPT_BY_SERVER.contains(name));
+    let echoed = repeated.filter_map(|name| {
         let value = std::str::from_utf8(fields.get(name)?).ok()?;
         let value = Json::parse(complete(name, value)).ok()?;
         Some((*name, value)).filter(|(_, value)| value.as_str() != "null")

@@ -26,7 +26,7 @@ pub(super) const ECHOES: &[(&str, Option<&str>)] = &[
     ("prompt_cache_retention", None),
     ("reasoning", Some("null")),
     ("safety_identifier", Some("null")),
-    (STORE, Some("false")),
+    ("store", Some("false")),
     ("temperature", Some("1")),
     ("text", Some(r#"{"format":{"type":"text"}}"#)),
     ("tool_choice", Some("\"auto\"")),
@@ -37,9 +37,14 @@ pub(super) const ECHOES: &[(&str, Option<&str>)] = &[
     ("user", None),
 ];
 
-/// Whether the response can be retrieved later. Only the server that stores it knows, so
-/// the request's wish is not repeated.
-pub(super) const STORE: &str = "store";
+/// What a server keeps: the conversation, the response, a prompt's cache. In a response these
+/// say what the server did, so the request's wish is not repeated in its place.
+pub(super) const KEPT_BY_SERVER: &[&str] = &[
+    "conversation",
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "store",
+];
 
 /// Whether a field only repeats the request.
 pub(super) fn is_echo(name: &str) -> bool {
