@@ -11,9 +11,9 @@ export const HOSTILE = "<script>alert(1)</script>\u202e" + "x".repeat(1 << 20);
 
 /**
  * An upstream of the Chat dialect. The model's name selects its behaviour: `slow` waits
- * until `release()`, `broken` fails, anything else answers at once.
+ * until `release()`, the one called `broken` fails, anything else answers at once.
  */
-export async function upstream() {
+export async function upstream(/** @type {{ broken?: string }} */ { broken = "broken" } = {}) {
   let release = () => {};
   const server = createServer(async (request, response) => {
     let body = "";
@@ -24,7 +24,7 @@ export async function upstream() {
       return;
     }
     const { model, stream } = JSON.parse(body);
-    if (model === "broken") {
+    if (model === broken) {
       response.statusCode = 500;
       response.end(JSON.stringify({ error: { message: HOSTILE.slice(0, 200) } }));
       return;

@@ -5,6 +5,8 @@ import { post, problem, toast } from "./actions.js";
 
 /** Rows kept in the page. */
 const MOST_ROWS = 10000;
+/** How often the figures of the last hour follow. */
+const FIGURES_MS = 2000;
 /** A page that cannot keep up reloads, but not all the time. */
 const RELOAD_AFTER_MS = 10000;
 
@@ -44,6 +46,21 @@ export function localize(time) {
     : at.toLocaleTimeString("en-GB", { hour12: false });
 }
 
+/**
+ * When a row's request arrived, in the gateway's format, which sorts as text.
+ * @param {HTMLTableRowElement} row
+ */
+function arrived(row) {
+  return row.querySelector("time")?.dateTime ?? "";
+}
+
+/** Replaces the figures of the last hour. */
+async function refreshFigures() {
+  const place = document.getElementById("last-hour");
+  const response = await fetch("/?part=last-hour", { headers: { accept: "text/html" } });
+  if (place && response.ok) place.innerHTML = await response.text();
+}
+
 /** Starts the feed, if this screen has one. */
 export function start() {
   const table = document.getElementById("feed");
@@ -71,8 +88,24 @@ export function start() {
       return;
     }
     row.dataset.new = "";
-    body?.prepend(row);
+    // Requests end in another order than they arrived in.
+    const at = arrived(row);
+    const next = Array.from(body?.rows ?? []).find((other) => arrived(other) <= at);
+    body?.insertBefore(row, next ?? null);
     while (body && body.rows.length > MOST_ROWS) body.rows[body.rows.length - 1].remove();
+  }
+
+  const total = document.getElementById("total");
+  /** @type {number | undefined} */
+  let refreshing;
+  function changed() {
+    const { length } = body?.rows ?? [];
+    if (total) total.textContent = `${length.toLocaleString("en-US")} ${length === 1 ? "request" : "requests"}`;
+    refreshing ??= window.setTimeout(async () => {
+      // Without an answer the old figures stay; the feed's state tells that it is cut off.
+      await refreshFigures().catch(() => {});
+      refreshing = undefined;
+    }, FIGURES_MS);
   }
 
   function label() {
@@ -90,6 +123,7 @@ export function start() {
     if (!paused) {
       held.forEach(show);
       held.clear();
+      changed();
     }
     label();
   });
@@ -124,6 +158,7 @@ export function start() {
       if (!event.html) {
         held.delete(event.id);
         document.getElementById(`r-${event.id}`)?.remove();
+        changed();
         return;
       }
       if (paused) {
@@ -131,6 +166,7 @@ export function start() {
         label();
       } else {
         show(event.html);
+        changed();
       }
     },
     state(state) {

@@ -17,6 +17,7 @@ mod chart;
 mod connect;
 mod figures;
 mod frame;
+mod last_hour;
 mod message;
 mod now;
 mod request;
@@ -31,6 +32,7 @@ pub use assets::{Asset, asset, assets};
 pub use chart::{Bar, Segment};
 pub use connect::{ConnectView, connect};
 pub use frame::{Frame, Screen, Viewer};
+pub use last_hour::{LastHour, last_hour};
 pub use message::message;
 pub use now::{Filter, NowView, now};
 pub use request::{

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::chart::{self, Bar};
 use crate::figures::counted;
+use crate::last_hour::{self, LastHour};
 use crate::row;
 use crate::{Frame, RequestRow};
 
@@ -23,14 +23,8 @@ pub struct NowView {
     pub rows: Vec<RequestRow>,
     /// What is shown.
     pub filter: Filter,
-    /// Requests per minute of the last hour.
-    pub requests: Vec<Bar>,
-    /// Failed requests per minute.
-    pub errors: Vec<Bar>,
-    /// Cost per minute.
-    pub cost: Vec<Bar>,
-    /// The sums of requests, errors and cost.
-    pub totals: [String; 3],
+    /// The last hour, by minute.
+    pub hour: LastHour,
     /// The model that the button of the empty feed asks; `None` if there is none.
     pub first_model: Option<String>,
     /// Whether finished requests are kept at all.
@@ -66,10 +60,8 @@ impl Filter {
 pub fn now(frame: &Frame, view: &NowView) -> String {
     let content = html! {
         h1.visually-hidden { "Now" }
-        section.charts aria-label="The last hour, by minute" {
-            (chart::bars("requests", "Requests, last hour", &view.totals[0], &view.requests))
-            (chart::bars("errors", "Errors, last hour", &view.totals[1], &view.errors))
-            (chart::bars("cost", "Cost, last hour", &view.totals[2], &view.cost))
+        section #last-hour.charts aria-label="The last hour, by minute" {
+            (last_hour::charts(&view.hour))
         }
         section aria-label="Requests" {
             (controls(view))
@@ -111,7 +103,7 @@ fn controls(view: &NowView) -> Markup {
             button type="submit" { "Apply" }
             button #pause type="button" aria-pressed="false" hidden { "Pause" }
             span #live.live data-state="off" {}
-            span.total { (counted(view.rows.len() as u64, "request", "requests")) " kept" }
+            span #total.total { (counted(view.rows.len() as u64, "request", "requests")) }
         }
     }
 }

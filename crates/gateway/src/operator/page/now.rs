@@ -1,7 +1,7 @@
 //! The live feed.
 
 use majordomo_ledger::Cost;
-use majordomo_page::{Bar, Filter, NowView, Screen};
+use majordomo_page::{Bar, Filter, LastHour, NowView, Screen};
 
 use super::{PageContext, connect, rows};
 use crate::clock::wall_clock;
@@ -16,28 +16,38 @@ const MOST_ROWS: usize = 2_000;
 pub(super) async fn render(context: &PageContext<'_>) -> String {
     let server = context.server;
     let sees = context.caller.sees();
+    let hour = last_hour(&minutes(server, &sees));
+    // An open page has the rows from the event stream and asks for the figures alone.
+    if context.parameter("part") == "last-hour" {
+        return majordomo_page::last_hour(&hour);
+    }
     let rows = rows::latest(&server.live, &server.traces, MOST_ROWS, &sees);
-    let minutes = minutes(server, &sees);
     let first_model = match rows.is_empty() {
         true => connect::models(context).await.into_iter().next(),
         false => None,
     };
-    let sum = |value: fn(&MinuteFigures) -> u64| minutes.iter().map(value).sum::<u64>();
     let view = NowView {
+        hour,
+        rows,
+        filter: Filter::new(context.parameter("q"), context.parameter("state")),
+        first_model,
+        kept: context.state.server.traces > 0,
+    };
+    majordomo_page::now(&context.frame(Screen::Now), &view)
+}
+
+fn last_hour(minutes: &[MinuteFigures]) -> LastHour {
+    let sum = |value: fn(&MinuteFigures) -> u64| minutes.iter().map(value).sum::<u64>();
+    LastHour {
         totals: [
             sum(|it| it.requests).to_string(),
             sum(|it| it.errors).to_string(),
             dollars(sum(|it| it.cost)),
         ],
-        rows,
-        filter: Filter::new(context.parameter("q"), context.parameter("state")),
-        requests: bars(&minutes, |it| it.requests, |n| counted(n, "request")),
-        errors: bars(&minutes, |it| it.errors, |n| counted(n, "error")),
-        cost: bars(&minutes, |it| it.cost, dollars),
-        first_model,
-        kept: context.state.server.traces > 0,
-    };
-    majordomo_page::now(&context.frame(Screen::Now), &view)
+        requests: bars(minutes, |it| it.requests, |n| counted(n, "request")),
+        errors: bars(minutes, |it| it.errors, |n| counted(n, "error")),
+        cost: bars(minutes, |it| it.cost, dollars),
+    }
 }
 
 /// The last hour of what the reader sees. That of a single team is counted from the requests
