@@ -21,6 +21,9 @@ class Ran:
 class Desk:
     """An empty home directory, and a folder with a note and an image."""
 
+    # How long a program may take, if not the default.
+    timeout: float | None = None
+
     def __init__(self, folder: Path, png: bytes):
         self.home, self.work, self.scratch = folder / "home", folder / "work", folder / "tmp"
         for made in (self.home, self.work, self.scratch):
@@ -36,7 +39,11 @@ class Desk:
         file.write_text(text, encoding="utf-8")
 
     def run(self, program: str, *arguments: str, **variables: str) -> Ran:
-        """Runs a package's program with only these variables set."""
+        """Runs a package's program with Node.js and only these variables set."""
+        return self.launch(["node", str(PACKAGES / program), *arguments], **variables)
+
+    def start(self, command: list[str], **variables: str) -> subprocess.Popen:
+        """Starts a program in its own process group."""
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.home),
@@ -46,8 +53,8 @@ class Desk:
             "NO_PROXY": "127.0.0.1",
             **variables,
         }
-        process = subprocess.Popen(
-            ["node", PACKAGES / program, *arguments],
+        return subprocess.Popen(
+            command,
             cwd=self.work,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -56,13 +63,21 @@ class Desk:
             encoding="utf-8",
             start_new_session=True,
         )
+
+    def launch(self, command: list[str], **variables: str) -> Ran:
+        """Runs a program to its end."""
+        process = self.start(command, **variables)
         try:
-            out, err = process.communicate(timeout=TIMEOUT)
+            out, err = process.communicate(timeout=self.timeout or TIMEOUT)
         finally:
-            # These programs spawn others; none may be left running.
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            process.wait()
+            kill(process)
         return Ran(process.returncode, out, f"{out}\n{err}")
+
+
+def kill(process: subprocess.Popen):
+    """Ends a program and those that it spawned."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()

@@ -23,6 +23,11 @@ UPSTREAMS = ["chat", "responses", "messages", "gemini", "ollama"]
 TIMEOUT = 30.0
 
 
+def gateway_of(upstream: str) -> str:
+    """The gateway that sends every model name to this upstream."""
+    return os.environ["MAJORDOMO_URL_" + upstream.upper()]
+
+
 def asked_upstream(word: str) -> list[dict]:
     """The requests that contain this word, as the upstream received them."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -10,6 +10,8 @@ so that it shares no mistake with the code under test. Each dialect has a prefix
 
 import json
 import os
+import socket
+import struct
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,7 +21,7 @@ import gemini
 import messages
 import ollama
 import responses
-from script import Break, Refusal, answer
+from script import Break, Refusal, Reset, answer
 
 DIALECTS = {
     "chat": chat,
@@ -59,8 +61,10 @@ class Handler(BaseHTTPRequestHandler):
         with lock:
             asked.append({"dialect": prefix, "path": self.path, "body": body})
         reply = answer(dialect.parse(body))
+        if isinstance(reply, Reset):
+            return self.reset()
         if isinstance(reply, Refusal):
-            return self.whole(reply.status, dialect.refuse(reply))
+            return self.whole(reply.status, dialect.refuse(reply), reply.retry_after)
         model = dialect.model_of(path, body)
         if dialect.streams(path, body):
             return self.stream(dialect, reply, model)
@@ -68,9 +72,17 @@ class Handler(BaseHTTPRequestHandler):
             reply = reply.answer
         return self.whole(200, dialect.whole(reply, model))
 
-    def whole(self, status: int, value):
+    def reset(self):
+        # With no time to linger, closing sends RST.
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
+        self.connection.close()
+
+    def whole(self, status: int, value, retry_after: str | None = None):
         data = json.dumps(value).encode()
         self.send_response(status)
+        if retry_after:
+            self.send_header("retry-after", retry_after)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(data)))
         self.end_headers()

@@ -2,7 +2,7 @@
 
 import json
 
-from script import INPUT_TOKENS, MODELS, OUTPUT_TOKENS, Answer, ParsedRequest, Refusal, events
+from script import INPUT_TOKENS, MODELS, OUTPUT_TOKENS, Answer, ParsedRequest, Refusal, events, WINDOW
 
 STREAM_TYPE = "text/event-stream"
 PIECES_BEFORE_BREAK = 3
@@ -35,12 +35,14 @@ def streams(path: str, body: dict) -> bool:
 
 def parse(body: dict) -> ParsedRequest:
     parsed = ParsedRequest(tools=[tool["function"]["name"] for tool in body.get("tools", [])])
+    parsed.schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
     for message in body["messages"]:
-        if message["role"] == "assistant":
-            parsed.results.clear()
         content = message.get("content") or []
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
         texts = " ".join(part["text"] for part in parts if part["type"] == "text")
+        if message["role"] == "assistant":
+            parsed.results.clear()
+            parsed.said += texts + "\n"
         if message["role"] == "user":
             parsed.user += texts + "\n"
         if message["role"] == "tool":
@@ -94,11 +96,9 @@ def stream(answer: Answer, model: str) -> list[bytes]:
 
 
 def refuse(refusal: Refusal) -> dict:
-    return {
-        "error": {
-            "message": refusal.text,
-            "type": "invalid_request_error",
-            "param": None,
-            "code": None,
-        }
-    }
+    text, code = refusal.text, None
+    if refusal.too_long:
+        code = "context_length_exceeded"
+        text = f"This model's maximum context length is {WINDOW} tokens. Please reduce the length of the messages."
+    kind = "invalid_request_error" if refusal.status == 400 else "server_error"
+    return {"error": {"message": text, "type": kind, "param": None, "code": code}}

@@ -3,7 +3,7 @@
 import json
 import re
 
-from script import INPUT_TOKENS, MODELS, OUTPUT_TOKENS, Answer, ParsedRequest, Refusal, events
+from script import INPUT_TOKENS, MODELS, OUTPUT_TOKENS, Answer, ParsedRequest, Refusal, events, WINDOW
 
 STREAM_TYPE = "text/event-stream"
 PIECES_BEFORE_BREAK = 2
@@ -43,9 +43,12 @@ def parse(body: dict) -> ParsedRequest:
     parsed = ParsedRequest()
     for tool in body.get("tools", []):
         parsed.tools += [function["name"] for function in tool.get("functionDeclarations", [])]
+    settings = body.get("generationConfig", {})
+    parsed.schema = settings.get("responseJsonSchema") or settings.get("responseSchema")
     for content in body["contents"]:
         if content.get("role") == "model":
             parsed.results.clear()
+            parsed.said += " ".join(part.get("text", "") for part in content["parts"]) + "\n"
             continue
         for part in content["parts"]:
             parsed.user += part.get("text", "") + "\n"
@@ -103,4 +106,7 @@ def stream(answer: Answer, model: str) -> list[bytes]:
 
 def refuse(refusal: Refusal) -> dict:
     status = STATUSES.get(refusal.status, "INTERNAL")
-    return {"error": {"code": refusal.status, "message": refusal.text, "status": status}}
+    text = refusal.text
+    if refusal.too_long:
+        text = f"The input token count ({WINDOW + 5}) exceeds the maximum number of tokens allowed ({WINDOW})."
+    return {"error": {"code": refusal.status, "message": text, "status": status}}

@@ -2,13 +2,22 @@
 
 import json
 
-from script import INPUT_TOKENS, MODELS, OUTPUT_TOKENS, Answer, ParsedRequest, Refusal, events
+from script import (
+    INPUT_TOKENS,
+    MODELS,
+    OUTPUT_TOKENS,
+    WINDOW,
+    Answer,
+    ParsedRequest,
+    Refusal,
+    events,
+)
 from chat import model_of, streams  # noqa: F401  the same fields
 
 STREAM_TYPE = "text/event-stream"
 PIECES_BEFORE_BREAK = 4
 
-KINDS = {400: "invalid_request_error", 429: "rate_limit_error"}
+KINDS = {400: "invalid_request_error", 429: "rate_limit_error", 529: "overloaded_error"}
 
 
 def serves(path: str) -> bool:
@@ -28,12 +37,14 @@ def lookup(path: str, body: dict):
 
 def parse(body: dict) -> ParsedRequest:
     parsed = ParsedRequest(tools=[tool["name"] for tool in body.get("tools", [])])
+    parsed.schema = ((body.get("output_config") or {}).get("format") or {}).get("schema")
     for message in body["messages"]:
-        if message["role"] == "assistant":
-            parsed.results.clear()
-            continue
         content = message["content"]
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        if message["role"] == "assistant":
+            parsed.results.clear()
+            parsed.said += read_content(parsed, blocks) + "\n"
+            continue
         parsed.user += read_content(parsed, blocks) + "\n"
         for block in blocks:
             if block["type"] == "tool_result":
@@ -101,4 +112,7 @@ def stream(answer: Answer, model: str) -> list[bytes]:
 
 def refuse(refusal: Refusal) -> dict:
     kind = KINDS.get(refusal.status, "api_error")
-    return {"type": "error", "error": {"type": kind, "message": refusal.text}}
+    text = refusal.text
+    if refusal.too_long:
+        text = f"prompt is too long: {WINDOW + 5} tokens > {WINDOW} maximum"
+    return {"type": "error", "error": {"type": kind, "message": text}}

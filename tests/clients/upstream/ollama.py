@@ -42,9 +42,11 @@ def streams(path: str, body: dict) -> bool:
 
 def parse(body: dict) -> ParsedRequest:
     parsed = ParsedRequest(tools=[tool["function"]["name"] for tool in body.get("tools") or []])
+    parsed.schema = body["format"] if isinstance(body.get("format"), dict) else None
     for message in body["messages"]:
         if message["role"] == "assistant":
             parsed.results.clear()
+            parsed.said += message["content"] + "\n"
         if message["role"] == "user":
             parsed.user += message["content"] + "\n"
         if message["role"] == "tool":
@@ -89,4 +91,6 @@ def stream(answer: Answer, model: str) -> list[bytes]:
 
 
 def refuse(refusal: Refusal) -> dict:
+    if refusal.too_long:
+        return {"error": "prompt too long; exceeded max context length by 5 tokens"}
     return {"error": refusal.text}

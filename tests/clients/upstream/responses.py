@@ -22,20 +22,37 @@ def serves(path: str) -> bool:
 
 
 def parse(body: dict) -> ParsedRequest:
-    tools = [tool["name"] for tool in body.get("tools", []) if tool["type"] == "function"]
-    parsed = ParsedRequest(tools=tools)
+    parsed = ParsedRequest()
+    declare(parsed, body.get("tools", []), None)
+    parsed.schema = ((body.get("text") or {}).get("format") or {}).get("schema")
     items = body["input"]
     if isinstance(items, str):
         items = [{"role": "user", "content": items}]
     for item in items:
         kind = item.get("type", "message")
-        if kind == "function_call" or item.get("role") == "assistant":
+        if kind == "additional_tools":
+            declare(parsed, item["tools"], None)
+        if kind in ("function_call", "custom_tool_call") or item.get("role") == "assistant":
             parsed.results.clear()
-        if kind == "function_call_output":
+        if kind == "message" and item["role"] == "assistant":
+            said = item["content"]
+            parts = said if isinstance(said, list) else [{"text": said}]
+            parsed.said += " ".join(part.get("text", "") for part in parts) + "\n"
+        if kind in ("function_call_output", "custom_tool_call_output"):
             parsed.results.append(read_content(parsed, item["output"]))
         if kind == "message" and item["role"] == "user":
             parsed.user += read_content(parsed, item["content"]) + "\n"
     return parsed
+
+
+def declare(parsed: ParsedRequest, tools: list[dict], namespace: str | None):
+    for tool in tools:
+        if tool["type"] == "namespace":
+            declare(parsed, tool["tools"], tool["name"])
+        elif tool["type"] == "custom":
+            parsed.custom[tool["name"]] = namespace
+        elif tool["type"] == "function" and namespace is None:
+            parsed.tools.append(tool["name"])
 
 
 def read_content(parsed: ParsedRequest, content) -> str:
@@ -66,6 +83,16 @@ def frame(model: str, status: str, output: list, usage: dict | None) -> dict:
 
 
 def item_of(answer: Answer) -> dict:
+    if answer.call and answer.call.custom:
+        within = {"namespace": answer.call.namespace} if answer.call.namespace else {}
+        return within | {
+            "id": "ctc_1",
+            "type": "custom_tool_call",
+            "status": "completed",
+            "call_id": "call_1",
+            "name": answer.call.name,
+            "input": answer.call.arguments["input"],
+        }
     if answer.call:
         return {
             "id": "fc_1",
@@ -95,17 +122,18 @@ def whole(answer: Answer, model: str) -> dict:
 def stream(answer: Answer, model: str) -> list[bytes]:
     begun = frame(model, "in_progress", [], None)
     item = item_of(answer)
-    empty = {"arguments": ""} if answer.call else {"content": []}
+    text_field = "input" if answer.call and answer.call.custom else "arguments"
+    empty = {text_field: ""} if answer.call else {"content": []}
     frames = [
         ("response.created", {"response": begun}),
         ("response.in_progress", {"response": begun}),
         ("response.output_item.added", {"item": item | empty | {"status": "in_progress"}}),
     ]
     if answer.call:
-        where, text = {"item_id": "fc_1"}, item["arguments"]
-        name = "response.function_call_arguments"
+        where, text = {"item_id": item["id"]}, item[text_field]
+        name = f"response.{'custom_tool_call_input' if answer.call.custom else 'function_call_arguments'}"
         frames += [(f"{name}.delta", where | {"delta": piece}) for piece in (text[:5], text[5:])]
-        frames.append((f"{name}.done", where | {"arguments": text}))
+        frames.append((f"{name}.done", where | {text_field: text}))
     else:
         where = {"item_id": "msg_1", "content_index": 0}
         name = "response.output_text"

@@ -4,13 +4,19 @@
 |-------------------------------------|---------------------------------------------|
 | `call NAME with {JSON}`             | that call, if the tool is offered; then `The tool said: …` |
 | `fail with 418`                     | an error of that status                     |
+| `stumble 3 times with 529 as WORD`  | that error this often, then a response; `reset` instead of a status resets the connection, and `after 2` adds a `retry-after` |
+| `outgrow once as WORD`              | a context-length error, once                |
+| `recall WORD`                       | what the model said earlier, if the client sent it |
 | `break off`                         | half a response, and the connection closes  |
+| anything, with a schema             | a value of the schema                       |
 | anything else                       | `TEXT`, and a line about each image         |
 """
 
 import base64
 import json
 import re
+import threading
+from collections import Counter
 from dataclasses import dataclass, field
 
 # Umlauts, an emoji beyond the basic plane and what JSON must escape.
@@ -19,6 +25,7 @@ REFUSED = "the upstream was told to fail"
 INPUT_TOKENS, OUTPUT_TOKENS = 120, 45
 # Claude Code requests the second one on its own.
 MODELS = ["scripted", "claude-opus-5-5"]
+WINDOW = 200_000
 
 
 @dataclass
@@ -26,8 +33,12 @@ class ParsedRequest:
     """The relevant parts of a request."""
 
     user: str = ""  # all texts of the user
+    said: str = ""  # all texts of the model
     tools: list[str] = field(default_factory=list)
+    # Custom tools of Responses, and the namespace of each; their input is a text.
+    custom: dict[str, str | None] = field(default_factory=dict)
     results: list[str] = field(default_factory=list)  # since the last assistant message
+    schema: dict | None = None  # of the response
     images: list[tuple[str, int]] = field(default_factory=list)  # media type and bytes
 
     def image(self, media_type: str, data: str):
@@ -44,6 +55,8 @@ class ParsedRequest:
 class Call:
     name: str
     arguments: dict
+    custom: bool = False  # the input is `arguments["input"]`
+    namespace: str | None = None
 
 
 @dataclass
@@ -69,26 +82,71 @@ class Break:
 class Refusal:
     status: int
     text: str = REFUSED
+    retry_after: str | None = None
+    too_long: bool = False
 
 
-def answer(parsed: ParsedRequest) -> Answer | Break | Refusal:
+class Reset:
+    """A connection that is reset before any response."""
+
+
+# How often each scripted failure has happened, by its word.
+failures: Counter = Counter()
+lock = threading.Lock()
+
+
+def happens(word: str, times: int) -> bool:
+    """Whether this failure has yet to happen; counts it."""
+    with lock:
+        failures[word] += 1
+        return failures[word] <= times
+
+
+def answer(parsed: ParsedRequest) -> Answer | Break | Refusal | Reset:
+    stumble = r"stumble (\d+) times with (\d{3}|reset)(?: after (\d+))? as (\w+)"
+    if (found := re.search(stumble, parsed.user)) and happens(found[4], int(found[1])):
+        return Reset() if found[2] == "reset" else Refusal(int(found[2]), retry_after=found[3])
+    if (found := re.search(r"outgrow once as (\w+)", parsed.user)) and happens(found[1], 1):
+        return Refusal(400, too_long=True)
     if status := re.search(r"fail with (\d{3})", parsed.user):
         return Refusal(int(status[1]))
+    if parsed.schema:
+        return Answer(json.dumps(sample(parsed.schema)))
     seen = [f"I see {kind}, {size} bytes." for kind, size in parsed.images]
     if parsed.results:
         return Answer("\n".join([f"The tool said: {' '.join(parsed.results)}", *seen]))
+    if re.search(r"recall \w+", parsed.user):
+        return Answer(f"I said: {parsed.said.strip() or 'nothing'}")
     if call := wanted(parsed):
         return Answer(call=call)
     reply = Answer("\n".join([TEXT, *seen]))
     return Break(reply) if "break off" in parsed.user else reply
 
 
+def sample(schema: dict):
+    """A value of a schema."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    match str(schema.get("type", "string")).lower():
+        case "object":
+            return {name: sample(inner) for name, inner in schema.get("properties", {}).items()}
+        case "array":
+            return []
+        case "number" | "integer":
+            return schema.get("minimum", 1)
+        case "boolean":
+            return False
+    return "sample"
+
+
 def wanted(parsed: ParsedRequest) -> Call | None:
-    """The tool call that the user requests."""
-    for match in re.finditer(r"call (\w+) with (?=\{)", parsed.user):
-        if match[1] in parsed.tools:
-            arguments, _ = json.JSONDecoder().raw_decode(parsed.user, match.end())
-            return Call(match[1], arguments)
+    """The tool call that the user requests; opencode quotes the prompt."""
+    text = parsed.user.replace('\\"', '"')
+    for match in re.finditer(r"call (\w+) with (?=\{)", text):
+        if match[1] in parsed.tools or match[1] in parsed.custom:
+            arguments, _ = json.JSONDecoder().raw_decode(text, match.end())
+            namespace = parsed.custom.get(match[1])
+            return Call(match[1], arguments, match[1] in parsed.custom, namespace)
     return None
 
 
