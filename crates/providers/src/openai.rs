@@ -62,6 +62,8 @@ pub(crate) struct OpenAi {
     pub(crate) discovery: DiscoverySource,
     /// Whether the server supports only the deprecated `max_tokens`.
     pub(crate) legacy_max_tokens: bool,
+    /// Whether the server is known to report usage in streams on request.
+    pub(crate) stream_usage: bool,
     /// Path prefix of all endpoints.
     pub(crate) prefix: &'static str,
     /// Whether the server loads models on demand, which takes long.
@@ -80,6 +82,7 @@ impl OpenAi {
             own_models: true,
             discovery: DiscoverySource::None,
             legacy_max_tokens: false,
+            stream_usage: true,
             prefix: "",
             loads_models: false,
             quirk: quirks::none,
@@ -111,11 +114,23 @@ impl OpenAi {
     /// Applies the settings.
     pub(crate) fn with_settings(self, settings: &Settings) -> Self {
         let legacy = settings.legacy_max_tokens;
+        // OpenAI's dialect at another address may be any server.
+        let base_url = settings.base_url.as_deref();
+        let unknown = self.own_models && base_url.is_some_and(|url| !is_openai(url));
+        let stream_usage = settings.stream_usage;
         Self {
             legacy_max_tokens: legacy.unwrap_or(self.legacy_max_tokens),
+            stream_usage: stream_usage.unwrap_or(self.stream_usage && !unknown),
             ..self
         }
     }
+}
+
+/// Whether a base URL is OpenAI's own.
+fn is_openai(url: &str) -> bool {
+    let uri = url.parse::<http::Uri>().ok();
+    let host = uri.as_ref().and_then(http::Uri::host);
+    host.is_some_and(|host| host == "api.openai.com" || host.ends_with(".api.openai.com"))
 }
 
 impl Recipe for OpenAi {
@@ -204,6 +219,10 @@ impl Recipe for OpenAi {
             budget_to_effort(&mut request);
         }
         (self.quirk)(request)
+    }
+
+    fn asks_for_usage(&self) -> bool {
+        self.stream_usage && self.protocol == Protocol::Chat
     }
 
     /// Responses are not stored with the provider unless the client asks for it.

@@ -38,6 +38,11 @@ pub(crate) trait Recipe: Send + Sync {
         None
     }
 
+    /// Whether streams report usage only on request, and the server is known to accept it.
+    fn asks_for_usage(&self) -> bool {
+        false
+    }
+
     /// Environment variables that may hold the key, in order of precedence. Empty
     /// if no key is needed.
     fn key_variables(&self) -> &'static [&'static str];

@@ -42,6 +42,9 @@ pub struct Settings {
     /// Ollama: the context window of every request, instead of one that is sized to the
     /// requests.
     pub num_ctx: Option<u64>,
+    /// Chat Completions: whether to ask for usage in streams on behalf of clients that did
+    /// not. `None` asks the servers that are known to accept it.
+    pub stream_usage: Option<bool>,
 }
 
 /// Overrides of assumed or discovered capabilities.
@@ -71,6 +74,7 @@ impl Settings {
             anthropic_version: AnthropicVersion::default(),
             legacy_max_tokens: None,
             num_ctx: None,
+            stream_usage: None,
         }
     }
 

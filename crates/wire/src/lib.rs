@@ -55,6 +55,7 @@ mod splice;
 mod stopwatch;
 mod tool_call_limits;
 
+pub use chat::{ask_for_usage, is_usage_chunk};
 pub use codec::{
     Codec, CountTokens, ErrorReply, FailedResponse, Incoming, Outgoing, Reply, StreamReader,
     StreamWriter, Written,

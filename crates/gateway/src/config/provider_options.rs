@@ -25,6 +25,8 @@ pub struct ProviderOptions {
     pub context: Option<u64>,
     /// Whether it knows only the old `max_tokens` of Chat Completions.
     pub legacy_max_tokens: Option<bool>,
+    /// Whether to ask for usage in streams on behalf of clients that did not.
+    pub stream_usage: Option<bool>,
     /// The version of Anthropic's API.
     pub version: Option<AnthropicVersion>,
     /// The context window that Ollama is asked for.
@@ -53,6 +55,7 @@ impl ProviderOptions {
         settings.timeouts = timeouts.or(settings.timeouts);
         settings.headers = self.headers.clone();
         settings.legacy_max_tokens = self.legacy_max_tokens.or(settings.legacy_max_tokens);
+        settings.stream_usage = self.stream_usage.or(settings.stream_usage);
         settings.anthropic_version = self.version.unwrap_or(settings.anthropic_version);
         settings.num_ctx = self.num_ctx.or(settings.num_ctx);
         let proxies = self.proxy.as_ref().map(|proxy| match proxy {
@@ -81,6 +84,7 @@ pub(super) fn read_options(section: &mut Section<'_>) -> ProviderOptions {
         tools: section.flag("tools"),
         context: section.number("context", 1, u64::MAX),
         legacy_max_tokens: section.flag("legacy_max_tokens"),
+        stream_usage: section.flag("stream_usage"),
         version: version.as_ref().and_then(read_version),
         num_ctx: section.number("num_ctx", 1, u64::MAX),
         proxy: proxy.as_ref().and_then(read_proxy),

@@ -47,8 +47,9 @@ impl HttpModel {
         self.provider.recipe().prepare(request, &self.id)
     }
 
-    /// Encodes a request for this model, recording what is lost.
-    fn encode(&self, request: Request, stream: bool) -> Result<TransportRequest> {
+    /// Encodes a request for this model, recording what is lost. Also returns whether it asks
+    /// for usage that its client did not ask for.
+    fn encode(&self, request: Request, stream: bool) -> Result<(TransportRequest, bool)> {
         let recipe = self.provider.recipe();
         let traits = self.traits.current();
         preflight::check_request(&request, &traits.capabilities, stream)?;
@@ -67,12 +68,21 @@ impl HttpModel {
         for loss in written.losses {
             request.record_change(loss.into());
         }
+        // What we build ourselves asks already.
+        let forwarded = request.source().is_some_and(|source| {
+            stream && recipe.asks_for_usage() && *source.dialect() == self.codec().dialect()
+        });
+        let (body, usage_added) = match forwarded {
+            true => majordomo_wire::ask_for_usage(written.body),
+            false => (written.body, false),
+        };
         let uri = self
             .provider
             .uri(&recipe.path(&self.id, &request, stream))?;
-        let post = TransportRequest::post(uri, written.body);
+        let post = TransportRequest::post(uri, body);
         let post = post.header("content-type", "application/json")?;
-        self.provider.apply_settings(post, Some(&request))
+        let post = self.provider.apply_settings(post, Some(&request))?;
+        Ok((post, usage_added))
     }
 
     /// Whether the request is in the provider's own dialect, which then judges it itself.
@@ -103,7 +113,7 @@ impl HttpModel {
     async fn generate_response(&self, request: Request) -> Result<Response> {
         let first_call = request.prompt().next_call_number();
         let images = request.prompt().image_count() > 0;
-        let outgoing = self.encode(request, false)?;
+        let (outgoing, _) = self.encode(request, false)?;
         self.provider.start_discovery(&self.id, &self.traits);
         let sending = pin!(self.provider.transport().send(outgoing));
         match self.unless_images_unsupported(images, sending).await? {
@@ -122,15 +132,17 @@ impl HttpModel {
         }
     }
 
-    async fn open_stream(&self, request: Request) -> Result<StreamedBody> {
+    /// Opens a stream. Also returns whether it has usage that its client did not ask for.
+    async fn open_stream(&self, request: Request) -> Result<(StreamedBody, bool)> {
         let images = request.prompt().image_count() > 0;
-        let outgoing = self.encode(request, true)?;
+        let (outgoing, usage_added) = self.encode(request, true)?;
         self.provider.start_discovery(&self.id, &self.traits);
         let sending = pin!(self.provider.transport().stream(outgoing));
         match self.unless_images_unsupported(images, sending).await? {
             TransportResponse::Success(head, body) => {
                 let (provider, model) = (self.provider.clone(), self.id.clone());
-                Ok(StreamedBody::new(body, &head, provider, model))
+                let body = StreamedBody::new(body, &head, provider, model);
+                Ok((body, usage_added))
             }
             TransportResponse::ErrorStatus(head, body) => {
                 Err(self.provider.decode_error(&head, &body))
@@ -203,7 +215,7 @@ impl Model for HttpModel {
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
         Box::pin(async move {
             let recorder = request.raw_recorder().cloned();
-            let body = self
+            let (body, _) = self
                 .open_stream(request)
                 .await
                 .map_err(|e| self.attribute(e))?;
@@ -232,12 +244,15 @@ impl ModelExtras for HttpModel {
 
     fn raw_chunks(&self, request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
         Box::pin(async move {
-            let body = self
+            let (body, usage_added) = self
                 .open_stream(request)
                 .await
                 .map_err(|e| self.attribute(e))?;
             let frames = self.provider.recipe().protocol().frames();
-            let chunks = RawChunks::new(body, self.codec().stream_reader(), frames);
+            let mut chunks = RawChunks::new(body, self.codec().stream_reader(), frames);
+            if usage_added {
+                chunks.hide_usage();
+            }
             Ok(Box::pin(chunks) as RawChunkStream)
         })
     }

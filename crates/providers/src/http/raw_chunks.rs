@@ -13,7 +13,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use futures_core::Stream;
 use majordomo_llm::{Event, RawChunk, Result};
-use majordomo_wire::{Frames, StreamReader};
+use majordomo_wire::{Frames, StreamReader, is_usage_chunk};
 
 use super::streamed_body::StreamedBody;
 
@@ -28,6 +28,8 @@ pub(super) struct RawChunks {
     /// The final item, yielded at the end of the body.
     last: Option<Result<RawChunk>>,
     over: bool,
+    /// Whether the chunk that only reports usage is not forwarded.
+    hides_usage: bool,
 }
 
 impl RawChunks {
@@ -40,7 +42,13 @@ impl RawChunks {
             overhead: 0,
             last: None,
             over: false,
+            hides_usage: false,
         }
+    }
+
+    /// Keeps the chunk that only reports usage from a client that did not ask for it.
+    pub(super) fn hide_usage(&mut self) {
+        self.hides_usage = true;
     }
 
     /// Takes the frames that are now complete.
@@ -52,7 +60,9 @@ impl RawChunks {
         }
         let buffer = self.frames.waiting().clone();
         let mut whole = 0;
+        let mut hidden = None;
         while let Some(frame) = self.frames.next() {
+            let earlier = chunk.events.len();
             match self.read(&frame, &mut chunk.events) {
                 Ok(content) => chunk.content_bytes += content,
                 Err(error) => {
@@ -60,9 +70,19 @@ impl RawChunks {
                     break;
                 }
             }
+            if self.hides_usage && reports_usage(&chunk.events[earlier..]) && is_usage_chunk(&frame)
+            {
+                hidden = Some(whole..whole + frame.len());
+            }
             whole += frame.len();
         }
-        chunk.bytes = buffer.slice(..whole);
+        chunk.bytes = match hidden {
+            None => buffer.slice(..whole),
+            Some(hidden) => {
+                let rest = &buffer[hidden.end..whole];
+                Bytes::from([&buffer[..hidden.start], rest].concat())
+            }
+        };
         self.hold_finish(&mut chunk.events);
         chunk
     }
@@ -149,6 +169,10 @@ impl Stream for RawChunks {
         this.over = true;
         Poll::Ready(this.last.take())
     }
+}
+
+fn reports_usage(events: &[Event]) -> bool {
+    events.iter().any(|event| matches!(event, Event::Usage(_)))
 }
 
 /// SSE comments and pings prove that the server is alive, not the model.

@@ -19,6 +19,7 @@ mod response;
 mod stream_calls;
 mod stream_chunk;
 mod stream_reader;
+mod stream_usage;
 mod stream_writer;
 mod tool_calls;
 mod usage;
@@ -29,6 +30,8 @@ mod write_request;
 
 #[cfg(test)]
 mod tests;
+
+pub use stream_usage::{ask_for_usage, is_usage_chunk};
 
 use bytes::Bytes;
 use majordomo_llm::{Dialect, Error, Json, ModelInfo, Native, Request, Response, Result};

@@ -129,6 +129,7 @@ pub(in crate::config) const SETTINGS: [&str; 110] = [
     "services",
     "smart",
     "spec",
+    "stream_usage",
     "structured",
     "team",
     "teams",
