@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use majordomo_gateway::ledger::{RequestQuery, SqliteStore, Store, StoreError, parse_since};
+use majordomo_gateway::ledger::{
+    RequestQuery, SqliteStore, Store, StoreError, StorePlace, parse_since,
+};
 use majordomo_gateway::{Diagnostics, LedgerTools, environment};
 
 use crate::error::CliError;
@@ -16,16 +18,24 @@ const PAGE: usize = 500;
 pub(crate) fn run(args: &LedgerArgs) -> Result<(), CliError> {
     let tools = tools(args.config.as_deref())?;
     if let LedgerCommand::Restore { folder } = &args.command {
-        let to = configured(&tools)?;
+        let to = folder_of(&tools, "restore")?;
         let days = SqliteStore::restore(folder, &to).map_err(refused)?;
         output::note(&format!("restored {days} days into {}", to.display()));
+        return Ok(());
+    }
+    if let LedgerCommand::Backup { folder } = &args.command {
+        let from = folder_of(&tools, "dump")?;
+        exists(&from)?;
+        let mut store = SqliteStore::open(from).map_err(refused)?;
+        let days = store.backup(folder).map_err(refused)?;
+        output::note(&format!("copied {days} days into {}", folder.display()));
         return Ok(());
     }
     let mut store = open(&tools)?;
     let now = tools.now_millis();
     match &args.command {
-        LedgerCommand::Verify => verify(&mut store),
-        LedgerCommand::Export { since } => export(&mut store, start(since, now)?),
+        LedgerCommand::Verify => verify(&mut *store),
+        LedgerCommand::Export { since } => export(&mut *store, start(since, now)?),
         LedgerCommand::Reprice { since } => {
             let report = store.reprice(start(since, now)?, now, now, &mut |past| tools.price(past));
             let report = report.map_err(refused)?;
@@ -39,11 +49,6 @@ pub(crate) fn run(args: &LedgerArgs) -> Result<(), CliError> {
             )?;
             Ok(())
         }
-        LedgerCommand::Backup { folder } => {
-            let days = store.backup(folder).map_err(refused)?;
-            output::note(&format!("copied {days} days into {}", folder.display()));
-            Ok(())
-        }
         LedgerCommand::Forget { user } => {
             let stored = tools.stored_user(user);
             let stored =
@@ -52,11 +57,11 @@ pub(crate) fn run(args: &LedgerArgs) -> Result<(), CliError> {
             writeln!(anstream::stdout(), "erased from {erased} requests")?;
             Ok(())
         }
-        LedgerCommand::Restore { .. } => Ok(()),
+        LedgerCommand::Backup { .. } | LedgerCommand::Restore { .. } => Ok(()),
     }
 }
 
-fn verify(store: &mut SqliteStore) -> Result<(), CliError> {
+fn verify(store: &mut dyn Store) -> Result<(), CliError> {
     // A running gateway may be between a day and its rollups.
     store.recover().map_err(refused)?;
     let report = store.verify().map_err(refused)?;
@@ -76,7 +81,7 @@ fn verify(store: &mut SqliteStore) -> Result<(), CliError> {
     Ok(())
 }
 
-fn export(store: &mut SqliteStore, since_millis: i64) -> Result<(), CliError> {
+fn export(store: &mut dyn Store, since_millis: i64) -> Result<(), CliError> {
     let mut stdout = anstream::stdout().lock();
     let mut query = RequestQuery {
         since_millis,
@@ -104,22 +109,40 @@ pub(crate) fn tools(config: Option<&Path>) -> Result<LedgerTools, CliError> {
 }
 
 /// The configured store, which must exist.
-pub(crate) fn open(tools: &LedgerTools) -> Result<SqliteStore, CliError> {
-    let folder = configured(tools)?;
-    if !folder.join("ledger.db").is_file() {
-        let text = format!(
-            "there is no ledger in {}; `majordomo serve` writes one",
-            folder.display()
-        );
-        return Err(CliError::new(text));
+pub(crate) fn open(tools: &LedgerTools) -> Result<Box<dyn Store>, CliError> {
+    let place = configured(tools)?;
+    if let StorePlace::Folder(folder) = place {
+        exists(folder)?;
     }
-    SqliteStore::open(folder).map_err(refused)
+    place.open().map_err(refused)
 }
 
-fn configured(tools: &LedgerTools) -> Result<PathBuf, CliError> {
-    tools.folder.clone().ok_or_else(|| {
+fn exists(folder: &Path) -> Result<(), CliError> {
+    if folder.join("ledger.db").is_file() {
+        return Ok(());
+    }
+    let text = format!(
+        "there is no ledger in {}; `majordomo serve` writes one",
+        folder.display()
+    );
+    Err(CliError::new(text))
+}
+
+fn configured(tools: &LedgerTools) -> Result<&StorePlace, CliError> {
+    tools.place.as_ref().ok_or_else(|| {
         CliError::new("nothing is recorded: `store` in [ledger] is \"off\", or HOME is not set")
     })
+}
+
+/// The folder of a ledger in files. A database has tools of its own, such as `pg_dump`.
+fn folder_of(tools: &LedgerTools, tool: &str) -> Result<PathBuf, CliError> {
+    match configured(tools)? {
+        StorePlace::Folder(folder) => Ok(folder.clone()),
+        place => {
+            let text = format!("the ledger is at {place}: copy the database with pg_{tool}");
+            Err(CliError::new(text))
+        }
+    }
 }
 
 /// The start of a range.

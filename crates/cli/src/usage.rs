@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use majordomo_gateway::ledger::{Cost, GroupBy, Store, UsageQuery, UsageRow, UsageSums, usage_csv};
+use majordomo_gateway::ledger::{Cost, GroupBy, UsageQuery, UsageRow, UsageSums, usage_csv};
 
 use crate::error::CliError;
 use crate::ledger_args::UsageArgs;

@@ -2,11 +2,11 @@
 //!
 //! A gate: the chain and the describers tell it what they send and how it ended, whatever
 //! becomes of their futures. It admits every attempt for which the caller's limits can be
-//! reserved. The sinks learn of each call when it begins. May use `clip`, `outcome`,
-//! `quota` and `record`.
+//! reserved. The sinks learn of each call when it begins. May use `clip`, `clock`,
+//! `identity`, `outcome`, `pricing`, `quota` and `record`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use majordomo::Usage;
 use majordomo::chain::{
@@ -14,11 +14,14 @@ use majordomo::chain::{
     PendingAttempt,
 };
 use majordomo::llm::{HeuristicEstimator, TokenEstimator};
-use majordomo_ledger::SettleClass;
+use majordomo_ledger::{Quantities, SettleClass};
 use tokio::time::timeout_at;
 
 use crate::clip::clip;
+use crate::clock::unix_millis;
+use crate::identity::CallerIdentity;
 use crate::outcome::MAX_TARGET_LABEL;
+use crate::pricing::Pricing;
 use crate::quota::{AttemptHold, AttemptLimits, HoldOutcome};
 use crate::record::{CallOutcome, Sinks, StartedCall, UpstreamCall, UsageSource};
 
@@ -29,13 +32,23 @@ const STORE_TIMEOUT: Duration = Duration::from_millis(50);
 pub(crate) struct CallJournal {
     /// For permits, which outlive a borrow.
     this: Weak<Self>,
-    arrived: Instant,
-    /// The request's id.
-    id: Arc<str>,
+    request: JournalRequest,
     sinks: Arc<Sinks>,
     calls: Mutex<Vec<JournalEntry>>,
     /// The limits of the caller.
     limits: Option<AttemptLimits>,
+}
+
+/// The request whose calls are kept.
+pub(crate) struct JournalRequest {
+    pub(crate) id: Arc<str>,
+    /// When it arrived, by both clocks.
+    pub(crate) began: Instant,
+    pub(crate) arrived: SystemTime,
+    pub(crate) caller: CallerIdentity,
+    pub(crate) model: Arc<str>,
+    /// The prices of its calls.
+    pub(crate) pricing: Arc<Pricing>,
 }
 
 struct JournalEntry {
@@ -51,17 +64,15 @@ enum EntryState {
 }
 
 impl CallJournal {
-    /// The journal of a request that arrived then.
+    /// The journal of a request, within the caller's limits.
     pub(crate) fn new(
-        id: Arc<str>,
-        arrived: Instant,
+        request: JournalRequest,
         sinks: Arc<Sinks>,
         limits: Option<AttemptLimits>,
     ) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
-            arrived,
-            id,
+            request,
             sinks,
             calls: Mutex::default(),
             limits,
@@ -147,21 +158,32 @@ impl CallJournal {
     fn admit(&self, attempt: &PendingAttempt<'_>, hold: Option<AttemptHold>) -> GatePass {
         let mut call = UpstreamCall::open(attempt.kind);
         clip(attempt.target.as_str(), MAX_TARGET_LABEL).clone_into(&mut call.target);
-        call.at = attempt.began.saturating_duration_since(self.arrived);
+        let request = &self.request;
+        call.at = attempt.began.saturating_duration_since(request.began);
         // By length alone: the target's own estimate would read all of the text.
         call.usage.input = match (&hold, attempt.kind) {
             (Some(hold), _) => hold.input,
             (None, AttemptKind::Embed) => attempt.input_tokens(),
             (None, _) => HeuristicEstimator.estimate(attempt.request),
         };
+        // The price of its start, whatever is configured by its end.
+        let at = i64::try_from(call.at.as_millis()).unwrap_or(i64::MAX);
+        let at = unix_millis(request.arrived).saturating_add(at);
+        call.price = request.pricing.price(&call.target, at);
+        let estimated = Quantities::from(&call.usage);
+        let price = call.price.as_ref();
         let mut calls = self.calls();
         let index = calls.len();
         self.sinks.calling(&StartedCall {
-            id: &self.id,
+            id: &request.id,
             number: u32::try_from(index + 1).unwrap_or(u32::MAX),
             kind: attempt.kind,
             target: &call.target,
             at: call.at,
+            caller: &request.caller,
+            model: &request.model,
+            input_estimate: call.usage.input,
+            cost_estimate: price.and_then(|price| price.cost(&estimated)),
         });
         calls.push(JournalEntry {
             call,

@@ -14,7 +14,7 @@ use majordomo_vision::Scope;
 use majordomo_wire::Loss;
 use tokio::time::Instant;
 
-use crate::call_journal::CallJournal;
+use crate::call_journal::{CallJournal, JournalRequest};
 use crate::clip::clip;
 use crate::clock::wall_clock;
 use crate::fronts::{EndpointLabels, Front};
@@ -39,8 +39,6 @@ pub(crate) struct Exchange {
     scope: Option<Scope>,
     /// The limits of the caller.
     limits: Option<Arc<CallerLimits>>,
-    /// The prices that held when it was routed.
-    pricing: Option<Arc<Pricing>>,
     record: FinishedRequest,
 }
 
@@ -76,7 +74,6 @@ impl Exchange {
             began: Instant::now(),
             scope: None,
             limits: None,
-            pricing: None,
             record,
         }
     }
@@ -91,18 +88,22 @@ impl Exchange {
         self.record.kind
     }
 
-    /// The gate that every call of this request passes.
+    /// The gate that every call of this request passes, at these prices. Its key and model
+    /// are known by now.
     pub(crate) fn gate(&mut self, pricing: &Arc<Pricing>) -> Arc<dyn AttemptGate> {
-        let arrived = self.began.into_std();
         let journal = self.journal.get_or_insert_with(|| {
-            CallJournal::new(
-                Arc::clone(&self.record.id),
-                arrived,
-                Arc::clone(&self.sinks),
-                self.limits
-                    .as_ref()
-                    .map(|limits| AttemptLimits::new(Arc::clone(limits), Arc::clone(pricing))),
-            )
+            let request = JournalRequest {
+                id: Arc::clone(&self.record.id),
+                began: self.began.into_std(),
+                arrived: self.record.arrived,
+                caller: self.record.caller.clone(),
+                model: self.record.model.as_str().into(),
+                pricing: Arc::clone(pricing),
+            };
+            let limits = self.limits.as_ref();
+            let limits =
+                limits.map(|limits| AttemptLimits::new(Arc::clone(limits), Arc::clone(pricing)));
+            CallJournal::new(request, Arc::clone(&self.sinks), limits)
         });
         Arc::clone(journal) as _
     }
@@ -174,9 +175,7 @@ impl Exchange {
         chain: &Chain,
         route: Option<RouteTrace>,
         request: Option<&Request>,
-        pricing: &Arc<Pricing>,
     ) {
-        self.pricing = Some(Arc::clone(pricing));
         if self.needs.candidates {
             chain.name().clone_into(&mut self.record.candidates);
             cut(&mut self.record.candidates);
@@ -293,7 +292,7 @@ impl Exchange {
             calls,
             ..FinishedRequest::default()
         };
-        charge(&mut record, self.pricing.as_deref());
+        charge(&mut record);
         record.cost().filter(|_| !record.calls.is_empty())
     }
 
@@ -303,7 +302,7 @@ impl Exchange {
         record.took = self.began.elapsed();
         let described = self.scope.as_ref().map(Scope::calls).unwrap_or_default();
         self.settle(&mut record);
-        charge(&mut record, self.pricing.as_deref());
+        charge(&mut record);
         record.descriptions = described.iter().map(Description::from).collect();
         record.change_count = record.changes.len();
         limit_changes(&mut record.changes);

@@ -266,6 +266,7 @@ impl Gateway {
                 self.operator.address().unwrap_or(server.operator_listen),
             ],
             tls: server.tls.is_some(),
+            ledger: self.state.config().ledger.clone(),
         };
         let quotas = context.quotas();
         let webhook = {

@@ -1,5 +1,6 @@
 //! The command line, run as a process against scripted providers.
 
+mod accounts;
 mod chat;
 mod commands;
 mod configuration;

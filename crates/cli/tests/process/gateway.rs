@@ -129,7 +129,7 @@ fn addresses(line: &str) -> Option<(SocketAddr, SocketAddr)> {
 }
 
 impl GatewayProcess {
-    fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.child.id().expect("it runs")
     }
 

@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 
 mod bodies;
+mod crashes;
 mod gateway;
 mod limits;
 mod listening;

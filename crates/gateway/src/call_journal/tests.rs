@@ -1,17 +1,17 @@
-//! Reservations under random outcomes: none outlives its attempt.
+//! Reservations under random outcomes, of which none outlives its attempt, and the calls that
+//! are charged.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::task::Poll;
 
 use majordomo::fake::{Beat, Fake, Step};
-use majordomo::llm::{Event, Part};
-use majordomo::{Error, ErrorKind, Registry, Request, Response};
+use majordomo::llm::{Accept, Event, Part, Rejection};
+use majordomo::{Error, ErrorKind, Message, Registry, Request, Response};
 
 use super::*;
+use crate::clock::wall_clock;
 use crate::config::Config;
-use crate::identity::CallerIdentity;
-use crate::pricing::Pricing;
 use crate::quota::{CallerLimits, LimitTerms, Quotas};
 
 const OUTCOMES: u64 = 10_000;
@@ -45,6 +45,18 @@ fn step(number: u64) -> Step {
             .then(Beat::Fail(error(502))),
         5 => Step::hang(),
         _ => Step::events([Event::Text("some".to_owned())]).then(Beat::Hang),
+    }
+}
+
+/// A request that arrives now, at these prices.
+fn request_at(pricing: &Arc<Pricing>) -> JournalRequest {
+    JournalRequest {
+        id: "id".into(),
+        began: tokio::time::Instant::now().into_std(),
+        arrived: wall_clock(),
+        caller: CallerIdentity::default(),
+        model: "m".into(),
+        pricing: Arc::clone(pricing),
     }
 }
 
@@ -86,9 +98,8 @@ async fn no_reservation_outlives_its_attempt_over_ten_thousand_outcomes() {
     for round in 0..OUTCOMES {
         let caller = CallerLimits::of(&quotas, &terms, None, &caller).unwrap();
         let limits = AttemptLimits::new(caller, Arc::clone(&pricing));
-        let began = tokio::time::Instant::now().into_std();
         let sinks = Arc::new(Sinks::new([]));
-        let journal = CallJournal::new("id".into(), began, sinks, Some(limits));
+        let journal = CallJournal::new(request_at(&pricing), sinks, Some(limits));
         let chain = registry.model(&format!("fp/a{round},fp/b{round}")).unwrap();
         let chain = chain.gated_by(Arc::clone(&journal) as _);
         let mut request = Request::user("a question");
@@ -114,4 +125,50 @@ async fn no_reservation_outlives_its_attempt_over_ten_thousand_outcomes() {
     }
     println!("{OUTCOMES} outcomes, {calls} calls");
     assert!(calls as u64 > OUTCOMES / 2, "only {calls} calls");
+}
+
+/// Accepts only `yes`.
+struct OnlyYes;
+
+impl Accept for OnlyYes {
+    fn accept(&self, response: &Response) -> Result<(), Rejection> {
+        match response.text().as_str() {
+            "yes" => Ok(()),
+            text => Err(Rejection {
+                reason: format!("the text was {text}"),
+                repair: vec![Message::user("say yes")],
+            }),
+        }
+    }
+}
+
+fn replying(text: &str, input: u64, output: u64) -> Step {
+    Step::respond(Response {
+        usage: Usage::new(input, output),
+        ..Response::new(vec![Part::text(text)])
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn both_rounds_of_a_repair_are_charged() {
+    let registry = Registry::empty();
+    let fake = Fake::new("up");
+    fake.enqueue("m", [replying("maybe", 10, 1), replying("yes", 25, 2)]);
+    registry.register(fake);
+    let prices = "[prices.\"up/m\"]\ninput = \"1\"\noutput = \"10\"\n";
+    let config = Config::parse("majordomo.toml", prices, &BTreeMap::new()).unwrap();
+    let pricing = Arc::new(Pricing::new(&config, &registry).unwrap());
+    let journal = CallJournal::new(request_at(&pricing), Arc::new(Sinks::new([])), None);
+    let chain = registry.model("up/m").unwrap();
+    let chain = chain.gated_by(Arc::clone(&journal) as _);
+    let asked = Request::user("agree?").accept(Arc::new(OnlyYes));
+    chain.generate(asked).await.unwrap();
+    let mut record = crate::record::FinishedRequest {
+        calls: journal.close(Duration::ZERO),
+        ..Default::default()
+    };
+    crate::record::charge(&mut record);
+    let costs: Vec<_> = record.calls.iter().map(|call| call.cost.unwrap()).collect();
+    let costs: Vec<i64> = costs.into_iter().map(|cost| cost.nanodollars()).collect();
+    assert_eq!(costs, [10 * 1_000 + 10_000, 25 * 1_000 + 2 * 10_000]);
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::reader::Section;
+use majordomo_ledger::{PostgresUrl, PostgresUrlError, StorePlace};
+
+use super::reader::{ConfigField, Section};
 
 /// The record of requests and of what they cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +28,8 @@ pub enum LedgerPlace {
     StateFolder,
     /// SQLite in this folder.
     Folder(PathBuf),
+    /// A PostgreSQL database.
+    Postgres(PostgresUrl),
     /// Nothing is recorded.
     Off,
 }
@@ -42,10 +46,21 @@ impl Default for LedgerSettings {
 }
 
 impl LedgerSettings {
-    /// The folder of the ledger, or `None` if it is off or the user has no state folder.
+    /// Where the rows are, or `None` if the ledger is off or the user has no state folder.
+    pub fn place(&self, environment: &BTreeMap<String, String>) -> Option<StorePlace> {
+        match &self.store {
+            LedgerPlace::Postgres(url) => Some(StorePlace::Postgres(url.clone())),
+            _ => self.folder(environment).map(StorePlace::Folder),
+        }
+    }
+
+    /// The ledger's folder on this machine: its files, or what waits for a database. `None`
+    /// if the ledger is off or the user has no state folder.
     pub fn folder(&self, environment: &BTreeMap<String, String>) -> Option<PathBuf> {
         match &self.store {
-            LedgerPlace::StateFolder => state_folder(environment).map(|path| path.join("ledger")),
+            LedgerPlace::StateFolder | LedgerPlace::Postgres(_) => {
+                state_folder(environment).map(|path| path.join("ledger"))
+            }
             LedgerPlace::Folder(folder) => Some(folder.clone()),
             LedgerPlace::Off => None,
         }
@@ -80,13 +95,16 @@ pub(super) fn read_ledger(mut section: Section<'_>) -> LedgerSettings {
             (_, Some(folder)) if folder.starts_with('/') => {
                 ledger.store = LedgerPlace::Folder(folder.into());
             }
+            (url, None) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                read_postgres(&field, url, &mut ledger);
+            }
             (_, Some(_)) => field.report(
                 "the folder of `store` must be absolute",
                 "write `store = \"sqlite:///var/lib/majordomo/ledger\"`, with three slashes",
             ),
             _ => field.report(
                 "`store` is not a store that this majordomo knows",
-                "write `\"sqlite\"`, `\"sqlite:///folder\"` or `\"off\"`",
+                "write `\"sqlite\"`, `\"sqlite:///folder\"`, `\"postgres://…\"` or `\"off\"`",
             ),
         }
     }
@@ -103,6 +121,26 @@ pub(super) fn read_ledger(mut section: Section<'_>) -> LedgerSettings {
     }
     section.finish();
     ledger
+}
+
+fn read_postgres(field: &ConfigField<'_>, url: &str, ledger: &mut LedgerSettings) {
+    if field.is_literal() {
+        // It may have a password.
+        field.reader.hide(field.span.clone());
+        if url
+            .split_once("://")
+            .is_some_and(|(_, rest)| rest.contains('@'))
+        {
+            field.reader.note_secret();
+        }
+    }
+    match url.parse() {
+        Ok(url) => ledger.store = LedgerPlace::Postgres(url),
+        Err(error) => {
+            let hint = "write `store = \"postgres://user:${PGPASSWORD}@host/database\"`";
+            field.report(PostgresUrlError::to_string(&error), hint);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use majordomo_ledger::{MoneyError, PriceCard, PriceOverride, TierOverride};
+use majordomo_ledger::{MoneyError, PriceCard, PriceOverride, Rate, TierOverride};
 
 use super::Span;
 use super::reader::{ConfigField, Section};
@@ -37,8 +37,9 @@ pub(super) fn read_prices(mut section: Section<'_>) -> PriceSettings {
             continue;
         }
         let title = format!("[prices.\"{}\"]", field.key);
-        if let Some(entry) = field.section(title.clone()) {
-            let price = read_price(entry, &title, true);
+        if let Some(entry) = field.section(title.clone())
+            && let Some(price) = read_price(entry, &title, true)
+        {
             match price.card() {
                 Ok(card) => prices.overrides.push((field.key.clone(), card)),
                 Err(error) => report(&field, &error),
@@ -53,8 +54,10 @@ fn report(field: &ConfigField<'_>, error: &MoneyError) {
     field.report(error.to_string(), hint);
 }
 
-fn read_price(mut section: Section<'_>, title: &str, with_tiers: bool) -> PriceOverride {
+/// Reads the rates of a price. Each is judged at its own line; `None` if one is wrong.
+fn read_price(mut section: Section<'_>, title: &str, with_tiers: bool) -> Option<PriceOverride> {
     let mut price = PriceOverride::default();
+    let mut valid = true;
     for (key, rate) in [
         ("input", &mut price.input),
         ("output", &mut price.output),
@@ -65,19 +68,35 @@ fn read_price(mut section: Section<'_>, title: &str, with_tiers: bool) -> PriceO
         ("image", &mut price.image),
         ("request", &mut price.request),
     ] {
-        let text = section.take(key).and_then(|field| field.non_empty());
-        *rate = text.map(|text| text.value);
+        let Some(field) = section.take(key) else {
+            continue;
+        };
+        let Some(text) = field.non_empty() else {
+            valid = false;
+            continue;
+        };
+        let judged = match key {
+            "image" | "request" => Rate::per_unit(&text.value),
+            _ => Rate::per_million(&text.value),
+        };
+        if let Err(error) = judged {
+            report(&field, &error);
+            valid = false;
+        }
+        *rate = Some(text.value);
     }
     if with_tiers {
         let tiers = section.take("tiers");
         let tiers = tiers.and_then(|field| field.sections(&format!("`tiers` of {title}")));
         for mut tier in tiers.into_iter().flatten() {
             if let Some(above) = tier.number("above", 1, u64::from(u32::MAX)) {
-                let rates = read_price(tier, title, false);
-                price.tiers.push(TierOverride { above, rates });
+                match read_price(tier, title, false) {
+                    Some(rates) => price.tiers.push(TierOverride { above, rates }),
+                    None => valid = false,
+                }
             }
         }
     }
     section.finish();
-    price
+    valid.then_some(price)
 }

@@ -8,7 +8,7 @@
 use std::net::SocketAddr;
 
 use super::{
-    Config, KeyEntry, ServerSettings, exposed_without_keys, operator_exposed_without_role,
+    Config, KeyEntry, LedgerSettings, exposed_without_keys, operator_exposed_without_role,
 };
 
 /// Settings that are fixed until the process ends.
@@ -21,6 +21,8 @@ pub(crate) struct AtStartup {
     pub(crate) bound: [SocketAddr; 2],
     /// Whether the listeners use TLS.
     pub(crate) tls: bool,
+    /// The ledger that is written to.
+    pub(crate) ledger: LedgerSettings,
 }
 
 /// Why a reload is rejected and the old configuration stays active.
@@ -98,7 +100,7 @@ pub(crate) fn check_reload(
     if let Some(reason) = open.next().or(roleless) {
         return Err(ReloadRejection::Open(reason));
     }
-    Ok(notices(at_startup, &new.server))
+    Ok(notices(at_startup, new))
 }
 
 /// A key that lost a restriction.
@@ -110,8 +112,9 @@ fn wider_key(old: &Config, new: &Config) -> Option<String> {
     new.keys.iter().find(wider).map(|key| key.name.clone())
 }
 
-/// Settings that a listener reads only when it is bound.
-fn notices(at_startup: &AtStartup, new: &ServerSettings) -> Vec<RestartNotice> {
+/// Settings that are read only when a listener is bound or the ledger is opened.
+fn notices(at_startup: &AtStartup, config: &Config) -> Vec<RestartNotice> {
+    let new = &config.server;
     let moved = |setting, was: SocketAddr, is: SocketAddr| {
         (was != is).then(|| RestartNotice {
             setting,
@@ -133,7 +136,16 @@ fn notices(at_startup: &AtStartup, new: &ServerSettings) -> Vec<RestartNotice> {
         at_startup.operator_listen,
         new.operator_listen,
     );
-    [listen, operator, tls].into_iter().flatten().collect()
+    let ledger = (at_startup.ledger != config.ledger).then(|| RestartNotice {
+        setting: "ledger",
+        text: "[ledger] has changed, but the gateway still records as before: restart majordomo \
+             to apply it"
+            .to_owned(),
+    });
+    [listen, operator, tls, ledger]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 #[cfg(test)]
@@ -159,6 +171,7 @@ mod tests {
             operator_listen: start.server.operator_listen,
             bound: [start.server.listen, start.server.operator_listen],
             tls: start.server.tls.is_some(),
+            ledger: start.ledger.clone(),
         }
     }
 
@@ -205,6 +218,13 @@ mod tests {
             (ALIAS, moved, Ok(&["listen", "operator_listen"])),
             (moved, ALIAS, Ok(&["listen", "operator_listen"])),
             (moved, moved, Ok(&[])),
+            (ALIAS, "[ledger]\nstore = \"off\"\n", Ok(&["ledger"])),
+            (ALIAS, "[ledger]\nretention = \"30d\"\n", Ok(&["ledger"])),
+            (
+                ALIAS,
+                "[ledger]\nstore = \"sqlite\"\n[chain]\nretries = 0\n",
+                Ok(&[]),
+            ),
         ];
         for (old, new, expected) in rows {
             let (before, after) = (config(old), config(new));

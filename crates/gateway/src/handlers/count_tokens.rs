@@ -54,9 +54,7 @@ async fn count(
     let plan = state.plan_count(&model, incoming.request, admitted).await?;
     admitted.exchange.add_changes(plan.changes);
     let (chain, request) = (plan.chain, plan.request);
-    admitted
-        .exchange
-        .routed(&chain, plan.trace, Some(&request), &state.pricing);
+    admitted.exchange.routed(&chain, plan.trace, Some(&request));
     let chain = chain.gated_by(admitted.exchange.gate(&state.pricing));
     let tokens = chain.count_tokens(request).await;
     Ok(counter.write_response(tokens))

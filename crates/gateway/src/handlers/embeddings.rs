@@ -54,9 +54,7 @@ async fn embedded(
     let (chain, trace) = state
         .plan_unprocessed(&model, &empty_request, admitted)
         .await?;
-    admitted
-        .exchange
-        .routed(&chain, trace, None, &state.pricing);
+    admitted.exchange.routed(&chain, trace, None);
     let chain = chain.gated_by(admitted.exchange.gate(&state.pricing));
     chain.embed(front.dialect(), body).await
 }

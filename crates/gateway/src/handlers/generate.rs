@@ -88,7 +88,7 @@ async fn plan_request(
     let cheaper = cheaper_chain(state, admitted, &plan.request, scope).await;
     admitted.exchange.add_changes(plan.changes);
     let exchange = &mut admitted.exchange;
-    exchange.routed(&plan.chain, plan.trace, Some(&plan.request), &state.pricing);
+    exchange.routed(&plan.chain, plan.trace, Some(&plan.request));
     let stream = match stream {
         StreamMode::FromBody => stream_requested,
         StreamMode::Events | StreamMode::Array => true,

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use majordomo::transport::{Transport, TransportConfig};
-use majordomo_ledger::{PriceBook, PriceCard, Pseudonyms, RepriceSubject};
+use majordomo_ledger::{PriceBook, PriceCard, Pseudonyms, RepriceSubject, StorePlace};
 
 use crate::config::{Config, Diagnostics, Variables, find_config};
 use crate::pricing::Pricing;
 
 /// The ledger and the prices of a configuration, for commands.
 pub struct LedgerTools {
-    /// The folder of the ledger; `None` if nothing is recorded.
-    pub folder: Option<PathBuf>,
+    /// Where the ledger is; `None` if nothing is recorded.
+    pub place: Option<StorePlace>,
+    folder: Option<PathBuf>,
     hash_end_users: bool,
     pricing: Pricing,
 }
@@ -36,6 +37,7 @@ impl LedgerTools {
         let transport = Transport::new(TransportConfig::default());
         let registry = config.registry(environment, &transport, |builder| builder)?;
         Ok(Self {
+            place: config.ledger.place(environment),
             folder: config.ledger.folder(environment),
             hash_end_users: config.ledger.hash_end_users,
             pricing: Pricing::new(&config, &registry)?,
@@ -58,13 +60,11 @@ impl LedgerTools {
     ///
     /// Fails if the key of the pseudonyms cannot be read.
     pub fn stored_user(&self, user: &str) -> std::io::Result<String> {
-        match &self.folder {
-            Some(folder) if self.hash_end_users => {
-                let pseudonyms: Pseudonyms = super::pseudonyms(folder)?;
-                Ok(pseudonyms.of(user))
-            }
-            _ => Ok(user.to_owned()),
+        if !self.hash_end_users {
+            return Ok(user.to_owned());
         }
+        let pseudonyms: Pseudonyms = super::pseudonyms(self.folder.as_deref())?;
+        Ok(pseudonyms.of(user))
     }
 
     /// The Unix time in milliseconds.

@@ -9,23 +9,23 @@ mod rows;
 pub use command::LedgerTools;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use majordomo::BoxFuture;
 use majordomo_ledger::{
-    Ledger, LedgerEntry, LedgerSender, Pseudonyms, SqliteStore, StatusSnapshot, Store, StoreError,
+    Ledger, LedgerEntry, LedgerSender, Pseudonyms, StatusSnapshot, Store, StoreError, StorePlace,
     WriterOptions,
 };
 
 use crate::clock::wall_clock;
 use crate::config::LedgerSettings;
-use crate::record::{FinishedRequest, RequestSink, RoutedRequest, unix_millis};
+use crate::record::{FinishedRequest, RequestSink, StartedCall, unix_millis};
 
 /// Records every request that named a model.
 pub(crate) struct LedgerSink {
     sender: LedgerSender,
-    folder: PathBuf,
+    place: StorePlace,
     /// Taken when the server stops.
     ledger: Mutex<Option<Ledger>>,
 }
@@ -37,15 +37,17 @@ impl LedgerSink {
         settings: &LedgerSettings,
         environment: &BTreeMap<String, String>,
     ) -> Option<Self> {
-        let folder = settings.folder(environment)?;
+        let place = settings.place(environment)?;
+        // A database has no folder here, and what waits for it may have none either.
+        let folder = settings.folder(environment);
         let mut options = WriterOptions::new(now_millis);
         options.retention_days = settings.retention.map(|time| {
             let days = time.as_secs().div_ceil(86_400);
             u32::try_from(days).unwrap_or(u32::MAX)
         });
-        options.spool = Some(folder.with_extension("spool"));
+        options.spool = folder.as_ref().map(|folder| folder.with_extension("spool"));
         if settings.hash_end_users {
-            match pseudonyms(&folder) {
+            match pseudonyms(folder.as_deref()) {
                 Ok(pseudonyms) => options.pseudonyms = Some(pseudonyms),
                 Err(error) => {
                     // Names must not be written by accident.
@@ -54,14 +56,11 @@ impl LedgerSink {
                 }
             }
         }
-        let place = folder.clone();
-        let open = move || -> Result<Box<dyn Store>, StoreError> {
-            Ok(Box::new(SqliteStore::open(&place)?))
-        };
-        match Ledger::start(Box::new(open), options) {
+        let opened = place.clone();
+        match Ledger::start(Box::new(move || opened.open()), options) {
             Ok(ledger) => Some(Self {
                 sender: ledger.sender(),
-                folder,
+                place,
                 ledger: Mutex::new(Some(ledger)),
             }),
             Err(error) => {
@@ -77,8 +76,8 @@ impl LedgerSink {
     }
 
     /// Opens the store to read. Blocks.
-    pub(crate) fn open(&self) -> Result<SqliteStore, StoreError> {
-        SqliteStore::open(&self.folder)
+    pub(crate) fn open(&self) -> Result<Box<dyn Store>, StoreError> {
+        self.place.open()
     }
 
     /// Waits until what was recorded so far can be read. Blocks.
@@ -88,7 +87,9 @@ impl LedgerSink {
 }
 
 /// The key that replaces names of end users, beside the ledger.
-pub(crate) fn pseudonyms(folder: &std::path::Path) -> std::io::Result<Pseudonyms> {
+pub(crate) fn pseudonyms(folder: Option<&Path>) -> std::io::Result<Pseudonyms> {
+    let missing = || std::io::Error::other("there is no state folder for it");
+    let folder = folder.ok_or_else(missing)?;
     std::fs::create_dir_all(folder)?;
     Pseudonyms::load(&folder.join("end-users.key"), || {
         let mut key = [0; 32];
@@ -104,8 +105,8 @@ pub(crate) fn now_millis() -> i64 {
 }
 
 impl RequestSink for LedgerSink {
-    fn routed(&self, request: &RoutedRequest<'_>) {
-        self.sender.send(LedgerEntry::Opened(rows::opened(request)));
+    fn calling(&self, call: &StartedCall<'_>) {
+        self.sender.send(LedgerEntry::Opened(rows::opened(call)));
     }
 
     fn finished(&self, record: &Arc<FinishedRequest>) {

@@ -7,40 +7,43 @@ use majordomo_ledger::{
     AttemptKind, AttemptRow, FinishedRow, OpenAttempt, PriceRef, Quantities, RequestId, RequestRow,
 };
 
-use crate::record::{FinishedRequest, RoutedRequest, UpstreamCall, unix_millis};
+use crate::record::{FinishedRequest, StartedCall, UpstreamCall, unix_millis};
 
-/// The id of a request in the ledger: its arrival, and the random part of its own id.
-fn request_id(id: &str, arrived_millis: i64) -> RequestId {
-    // Ids are base 32: five bits per letter.
-    let random = id.bytes().fold(0_u128, |bits, letter| {
-        let digit = match letter {
-            b'a'..=b'z' => letter - b'a',
-            _ => letter.wrapping_sub(b'2').wrapping_add(26) & 31,
-        };
-        (bits << 5) | u128::from(digit)
-    });
-    RequestId::new(arrived_millis, random)
+/// The id of a request, which is the one that its client received.
+fn request_id(id: &str, arrived: impl FnOnce() -> i64) -> RequestId {
+    // An id of another form can only come from a test.
+    id.parse()
+        .unwrap_or_else(|_| RequestId::new(arrived(), fastrand::u64(..).into()))
 }
 
-/// The trace of a request that is about to be sent. Its target is not chosen yet.
-pub(super) fn opened(request: &RoutedRequest<'_>) -> OpenAttempt {
+/// The trace of an attempt that is about to be sent.
+pub(super) fn opened(call: &StartedCall<'_>) -> OpenAttempt {
     OpenAttempt {
-        request: request_id(request.id, unix_millis(request.arrived)),
-        number: 1,
-        kind: AttemptKind::Answer,
-        target: "".into(),
-        key: request.caller.key.clone(),
-        team: request.caller.team.clone(),
-        model: request.model.into(),
-        input_estimate: 0,
-        cost_if_lost: None,
+        request: request_id(call.id, super::now_millis),
+        number: u16::try_from(call.number).unwrap_or(u16::MAX),
+        kind: kind(call.kind),
+        target: call.target.into(),
+        key: call.caller.key.clone(),
+        team: call.caller.team.clone(),
+        model: Arc::clone(call.model),
+        input_estimate: call.input_estimate,
+        cost_if_lost: call.cost_estimate,
+    }
+}
+
+fn kind(kind: CallKind) -> AttemptKind {
+    match kind {
+        CallKind::Describe => AttemptKind::Describe,
+        CallKind::Embed => AttemptKind::Embed,
+        CallKind::Count => AttemptKind::Count,
+        _ => AttemptKind::Answer,
     }
 }
 
 pub(super) fn finished(record: &FinishedRequest) -> FinishedRow {
     let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let request = RequestRow {
-        id: request_id(&record.id, unix_millis(record.arrived)),
+        id: request_id(&record.id, || unix_millis(record.arrived)),
         key: record.caller.key.clone(),
         team: record.caller.team.clone(),
         user: record.caller.user.clone(),
@@ -62,12 +65,7 @@ fn attempt(call: &UpstreamCall) -> AttemptRow {
     let failure = call.class.map(|class| format!("{class:?}"));
     AttemptRow {
         number: u16::try_from(call.number).unwrap_or(u16::MAX),
-        kind: match call.kind {
-            CallKind::Describe => AttemptKind::Describe,
-            CallKind::Embed => AttemptKind::Embed,
-            CallKind::Count => AttemptKind::Count,
-            _ => AttemptKind::Answer,
-        },
+        kind: kind(call.kind),
         target: call.target.as_str().into(),
         price: call.price.as_deref().map(PriceRef::from),
         used: Quantities::from(&call.usage),

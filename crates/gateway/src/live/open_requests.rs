@@ -175,6 +175,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
+    use crate::identity::CallerIdentity;
     use std::time::Duration;
 
     use super::*;
@@ -197,12 +200,17 @@ mod tests {
         kind: AttemptKind,
         target: &'a str,
     ) -> StartedCall<'a> {
+        static REQUEST: LazyLock<(CallerIdentity, Arc<str>)> = LazyLock::new(Default::default);
         StartedCall {
             id,
             number,
             kind,
             target,
             at: Duration::ZERO,
+            caller: &REQUEST.0,
+            model: &REQUEST.1,
+            input_estimate: 0,
+            cost_estimate: None,
         }
     }
 

@@ -149,7 +149,7 @@ async fn ask<T: Send + 'static>(
     let asked = tokio::task::spawn_blocking(move || {
         // What has just been answered is part of the report.
         ledger.flush();
-        question(&mut ledger.open()?)
+        question(&mut *ledger.open()?)
     });
     match asked.await {
         Ok(Ok(answer)) => Ok(answer),

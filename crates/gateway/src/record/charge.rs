@@ -3,17 +3,11 @@
 use majordomo_ledger::{Cost, Quantities, SettleClass};
 
 use super::{FinishedRequest, UpstreamCall, UsageSource};
-use crate::clock::unix_millis;
-use crate::pricing::Pricing;
 
-/// Settles and prices the calls of a record, at the prices of their start.
-pub(crate) fn charge(record: &mut FinishedRequest, pricing: Option<&Pricing>) {
-    let arrived = unix_millis(record.arrived);
+/// Settles the calls of a record, at the prices of their start.
+pub(crate) fn charge(record: &mut FinishedRequest) {
     for call in &mut record.calls {
         call.settle = settle(call.usage_source);
-        let at = call.at.as_millis();
-        let at = arrived.saturating_add(i64::try_from(at).unwrap_or(i64::MAX));
-        call.price = pricing.and_then(|pricing| pricing.price(&call.target, at));
         call.cost = match (call.settle, &call.price) {
             (SettleClass::Free, _) => Some(Cost::ZERO),
             (_, price) => {

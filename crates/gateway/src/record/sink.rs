@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use majordomo::BoxFuture;
 use majordomo::chain::AttemptKind;
 use majordomo::llm::Dialect;
+use majordomo_ledger::Cost;
 
 use super::{FinishedRequest, RequestKind};
 use crate::identity::CallerIdentity;
@@ -92,6 +93,14 @@ pub struct StartedCall<'a> {
     pub target: &'a str,
     /// When it begins, since the request's arrival.
     pub at: Duration,
+    /// Who the request is counted for.
+    pub caller: &'a CallerIdentity,
+    /// The requested model.
+    pub model: &'a Arc<str>,
+    /// Our estimate of its input tokens.
+    pub input_estimate: u64,
+    /// What that input costs; `None` if the price is unknown.
+    pub cost_estimate: Option<Cost>,
 }
 
 /// The sinks of a server, in order. A request keeps those that saw its start.

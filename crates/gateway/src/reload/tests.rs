@@ -115,6 +115,7 @@ fn started(text: &str) -> Result<(AtStartup, Arc<GatewayState>), String> {
         operator_listen: state.server.operator_listen,
         bound: [state.server.listen, state.server.operator_listen],
         tls: state.server.tls.is_some(),
+        ledger: state.config().ledger.clone(),
     };
     Ok((at_startup, state))
 }

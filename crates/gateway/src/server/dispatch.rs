@@ -106,7 +106,7 @@ async fn admit(
         return (without_dialect(context, &endpoint, outside), None);
     };
     let arrival = Arrival {
-        id: crate::request_id::new_id().into(),
+        id: crate::request_id::request_id(crate::clock::wall_clock()),
         front,
         kind: kind_of(&endpoint),
         endpoint: EndpointLabels::of(&head.method, &endpoint),

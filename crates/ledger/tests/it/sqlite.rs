@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use majordomo_ledger::{
-    Cost, FinishedRow, LedgerEntry, RequestId, RequestQuery, SqliteStore, Store,
+    Cost, FinishedRow, GroupBy, LedgerEntry, RequestId, RequestQuery, SqliteStore, Store,
+    UsageQuery,
 };
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -272,6 +273,57 @@ fn an_attempt_takes_at_most_two_hundred_bytes_with_its_indexes_and_its_request()
     let rows = rows.map_or(20_000, |rows| rows.parse().expect("a number of rows"));
     let (whole, _) = size(rows);
     assert!(whole <= 200, "{whole} bytes");
+}
+
+#[test]
+fn a_months_report_is_quick_and_retention_frees_the_disk() {
+    // MAJORDOMO_LEDGER_MONTH: ten million by hand.
+    let rows = majordomo_testkit::started("MAJORDOMO_LEDGER_MONTH");
+    let rows: u64 = rows.map_or(30_000, |rows| rows.parse().expect("a number of rows"));
+    let folder = Folder::new();
+    let mut store = SqliteStore::open(folder.path()).unwrap();
+    let day = 86_400_000;
+    let per_day = rows / 30;
+    for before in 0..30 {
+        for batch in 0..per_day / 500 {
+            let entries = (0..500).map(|n| {
+                let LedgerEntry::Finished(mut row) = realistic(batch * 500 + n) else {
+                    unreachable!()
+                };
+                // Spread over the day: every quarter hour has its sums.
+                let n = batch * 500 + n;
+                let at = i64::try_from(n * 86_400_000 / per_day.max(1)).unwrap();
+                let start = NOON - 12 * 3_600_000 - before * day;
+                row.request.id = RequestId::new(start + at, u128::from(n));
+                LedgerEntry::Finished(row)
+            });
+            store.write(&entries.collect::<Vec<_>>()).unwrap();
+        }
+    }
+    let query = UsageQuery {
+        by: vec![GroupBy::Key, GroupBy::Model],
+        ..crate::rows::all()
+    };
+    let began = tokio::time::Instant::now();
+    let report = store.usage(&query).unwrap();
+    let took = began.elapsed();
+    let size = || -> u64 {
+        let files = fs::read_dir(folder.path().join("days")).unwrap();
+        files
+            .map(|file| file.unwrap().metadata().unwrap().len())
+            .sum()
+    };
+    let before = size();
+    println!(
+        "{rows} rows: {} groups of a month in {took:?}, {before} bytes",
+        report.len()
+    );
+    assert_eq!(report.len(), 40);
+    assert!(took.as_millis() <= 200, "{took:?}");
+    store
+        .drop_before(majordomo_ledger::Day::of_millis(NOON).minus(14))
+        .unwrap();
+    assert!(size() < before * 6 / 10, "{} of {before} bytes", size());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The ledger behind a gateway: what a request leaves, and where it shows.
 
+use std::time::Duration;
+
 use majordomo_ledger::{GroupBy, SqliteStore, Store, UsageQuery};
 use majordomo_testkit::{Script, Upstream};
 use serde_json::Value;
@@ -173,9 +175,74 @@ async fn a_store_that_cannot_be_written_does_not_fail_requests() {
 }
 
 #[tokio::test]
+async fn a_store_that_is_locked_delays_no_request_and_gets_every_row_afterwards() {
+    // MAJORDOMO_LEDGER_LOCK: sixty seconds by `./test --long`.
+    let seconds = majordomo_testkit::started("MAJORDOMO_LEDGER_LOCK");
+    let seconds: u64 = seconds.map_or(3, |seconds| seconds.parse().expect("seconds"));
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("ledger");
+    let upstream = Upstream::start((0..1_000).map(|_| answer())).await;
+    let server = TestGateway::start(&config(&upstream, &place)).await;
+    server.post("/v1/chat/completions", BODY).await;
+    let usage = server.send_to_operator("/api/usage", &[], b"").await;
+    assert_eq!(usage.status, 200, "{}", usage.text());
+    let lock = rusqlite::Connection::open(place.join("ledger.db")).unwrap();
+    lock.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let began = tokio::time::Instant::now();
+    let mut sent = 1;
+    while began.elapsed() < Duration::from_secs(seconds) {
+        let asked = tokio::time::Instant::now();
+        let answer = server.post("/v1/chat/completions", BODY).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let took = asked.elapsed();
+        assert!(took < Duration::from_secs(1), "{took:?}");
+        sent += 1;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    lock.execute_batch("ROLLBACK").unwrap();
+    loop {
+        let usage = server.send_to_operator("/api/usage", &[], b"").await;
+        let usage: Value = serde_json::from_slice(&usage.body).unwrap_or_default();
+        if usage["total"]["requests"] == sent {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
 async fn without_a_ledger_the_report_names_the_setting() {
     let server = TestGateway::start("[ledger]\nstore = \"off\"\n").await;
     let usage = server.send_to_operator("/api/usage", &[], b"").await;
     assert_eq!(usage.status, 404);
     assert!(usage.text().contains("[ledger]"), "{}", usage.text());
+}
+
+#[tokio::test]
+async fn two_gateways_share_a_ledger_in_postgres() {
+    let Some(database) = majordomo_testkit::Postgres::started() else {
+        return;
+    };
+    let url = database.database();
+    let upstream = Upstream::start([answer(), answer(), answer()]).await;
+    let config = format!(
+        "[providers.up]\nkind = \"openai\"\nbase_url = \"http://{}/v1\"\napi_key = \"k\"\n\
+         [ledger]\nstore = \"{url}\"\n\
+         [prices.\"up/m\"]\ninput = \"1\"\noutput = \"10\"\ncache_read = \"0.1\"\n",
+        upstream.address(),
+    );
+    let (a, b) = tokio::join!(TestGateway::start(&config), TestGateway::start(&config));
+    for server in [&a, &b, &a] {
+        let answer = server.post("/v1/chat/completions", BODY).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    // Each flushes its own rows before it reports.
+    a.send_to_operator("/api/usage", &[], b"").await;
+    let usage = b.send_to_operator("/api/usage?by=target", &[], b"").await;
+    assert_eq!(usage.status, 200, "{}", usage.text());
+    let usage: Value = serde_json::from_slice(&usage.body).unwrap();
+    assert_eq!(usage["rows"][0]["group"][0], "up/m");
+    assert_eq!(usage["total"]["cost_nanodollars"], 3 * COST);
+    a.stop().await;
+    b.stop().await;
 }

@@ -1,0 +1,163 @@
+//! A ledger survives `kill -9` under load, and a disk that is full.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use majordomo_gateway::ledger::{RequestQuery, SqliteStore, Store, UsageQuery, UsageSums};
+use majordomo_testkit::{Script, Upstream};
+
+use crate::gateway::{GatewayCommand, RESPONSE, TIMEOUT, chat_request, exchange};
+
+fn total(store: &mut SqliteStore) -> UsageSums {
+    let rows = store.usage(&UsageQuery {
+        since_millis: 0,
+        until_millis: i64::MAX >> 16,
+        by: Vec::new(),
+        utc_offset_minutes: 0,
+        as_recorded: false,
+    });
+    rows.expect("a report")[0].sums
+}
+
+fn config(upstream: &Upstream, folder: &Path) -> String {
+    format!(
+        "[providers.up]\nkind = \"openai\"\nbase_url = \"http://{}/v1\"\napi_key = \"k\"\n\
+         [prices.\"up/*\"]\ninput = \"1\"\noutput = \"1\"\n\
+         [ledger]\nstore = \"sqlite://{}\"\n",
+        upstream.address(),
+        folder.display()
+    )
+}
+
+fn answer() -> Script {
+    Script::new()
+        .read_request()
+        .respond(200, "application/json", RESPONSE)
+}
+
+/// Whether the gateway has written that the attempt which never ends is open.
+fn is_open(folder: &Path) -> bool {
+    let db = rusqlite::Connection::open(folder.join("ledger.db"));
+    let count = db.and_then(|db| {
+        let select = "SELECT count(*) FROM open_attempt WHERE entry LIKE '%up/stalls%'";
+        db.query_row(select, [], |row| row.get::<_, i64>(0))
+    });
+    count.is_ok_and(|count| count > 0)
+}
+
+async fn is_answered(address: SocketAddr) -> bool {
+    let response = exchange(address, chat_request("up/m", false).as_bytes()).await;
+    response.starts_with("HTTP/1.1 200")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kill_nine_under_load_leaves_a_sound_ledger_and_a_trace_of_what_was_open() {
+    // MAJORDOMO_KILLS: a thousand by `./test --long`.
+    let kills = majordomo_testkit::started("MAJORDOMO_KILLS");
+    let kills: u64 = kills.map_or(20, |kills| kills.parse().expect("a number of kills"));
+    let place = tempfile::tempdir().expect("a folder");
+    for kill in 1..=kills {
+        let folder = place.path().join("ledger");
+        // The first request never ends.
+        let scripts = [Script::new().read_request().stall()];
+        let scripts = scripts.into_iter().chain((0..200).map(|_| answer()));
+        let upstream = Upstream::start(scripts).await;
+        let mut gateway = GatewayCommand::with(config(&upstream, &folder))
+            .start()
+            .await;
+        let address = gateway.address;
+        let stalled = chat_request("up/stalls", false);
+        let stalled = tokio::spawn(async move { exchange(address, stalled.as_bytes()).await });
+        upstream.wait_for_requests(1, TIMEOUT).await;
+        let load = (0..4).map(|_| tokio::spawn(async move { while is_answered(address).await {} }));
+        let load: Vec<_> = load.collect();
+        while !is_open(&folder) {
+            tokio::task::yield_now().await;
+        }
+        upstream.wait_for_requests(20, TIMEOUT).await;
+        gateway.signal("KILL");
+        gateway.ended().await;
+        stalled.await.expect("a client ends with its gateway");
+        for task in load {
+            task.await.expect("a client ends with its gateway");
+        }
+        let mut store = SqliteStore::open(&folder).expect("the ledger opens");
+        store.recover().expect("it recovers");
+        let report = store.verify().expect("it can be checked");
+        assert_eq!(report.problems, [] as [&str; 0], "after {kill} kills");
+        let sums = total(&mut store);
+        assert!(sums.lost >= kill, "{} lost after {kill} kills", sums.lost);
+        assert_eq!(sums.attempts, report.attempts);
+        let lost = store.requests(&RequestQuery {
+            outcome: Some("lost".to_owned()),
+            limit: 1_000,
+            ..RequestQuery::default()
+        });
+        let lost = lost.expect("requests");
+        let stalled = lost
+            .iter()
+            .filter(|row| row.request.model.as_ref() == "up/stalls");
+        assert!(stalled.clone().count() as u64 >= kill.min(900));
+        for row in stalled {
+            assert!(
+                row.attempts[0]
+                    .cost
+                    .is_some_and(|cost| cost.nanodollars() > 0)
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_fails_no_request_and_is_recovered_from_without_a_restart() {
+    if !majordomo_testkit::installed("prlimit") {
+        return;
+    }
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join("ledger");
+    let upstream = Upstream::start((0..400).map(|_| answer())).await;
+    let mut command = GatewayCommand::with(config(&upstream, &folder));
+    // Files cannot grow beyond this, as on a disk that is full.
+    command.before = "trap '' XFSZ; ulimit -S -f 256";
+    let gateway = command.start().await;
+    let mut sent = 0;
+    let unavailable = async {
+        loop {
+            assert!(is_answered(gateway.address).await);
+            sent += 1;
+            let metrics = gateway.operator_get("/metrics").await;
+            if metrics.contains("majordomo_ledger_available 0") {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(TIMEOUT, unavailable)
+        .await
+        .expect("the disk fills");
+    for _ in 0..10 {
+        assert!(is_answered(gateway.address).await);
+        sent += 1;
+    }
+    let raised = std::process::Command::new("prlimit")
+        .args(["--fsize=unlimited", "--pid", &gateway.id().to_string()])
+        .status();
+    assert!(raised.expect("prlimit runs").success());
+    let recovered = async {
+        loop {
+            let usage = gateway.operator_get("/api/usage?since=1d").await;
+            if usage.contains(&format!("\"attempts\":{sent}")) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(TIMEOUT, recovered)
+        .await
+        .expect("all rows arrive");
+    let metrics = gateway.operator_get("/metrics").await;
+    assert!(
+        metrics.contains("majordomo_ledger_available 1"),
+        "{metrics}"
+    );
+}
