@@ -7,6 +7,7 @@
 //! The content of frames that are only tapped is estimated: all of a stream's frames wrap
 //! it in about as many bytes as the first one does.
 
+use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -51,6 +52,11 @@ impl RawChunks {
         self.hides_usage = true;
     }
 
+    /// Whether a frame is not forwarded.
+    fn hides(&self, frame: &[u8]) -> bool {
+        self.hides_usage && is_usage_chunk(frame)
+    }
+
     /// Takes the frames that are now complete.
     fn take(&mut self, bytes: Bytes) -> RawChunk {
         let mut chunk = RawChunk::default();
@@ -60,9 +66,8 @@ impl RawChunks {
         }
         let buffer = self.frames.waiting().clone();
         let mut whole = 0;
-        let mut hidden = None;
+        let mut hidden = Vec::new();
         while let Some(frame) = self.frames.next() {
-            let earlier = chunk.events.len();
             match self.read(&frame, &mut chunk.events) {
                 Ok(content) => chunk.content_bytes += content,
                 Err(error) => {
@@ -70,19 +75,12 @@ impl RawChunks {
                     break;
                 }
             }
-            if self.hides_usage && reports_usage(&chunk.events[earlier..]) && is_usage_chunk(&frame)
-            {
-                hidden = Some(whole..whole + frame.len());
+            if self.hides(&frame) {
+                hidden.push(whole..whole + frame.len());
             }
             whole += frame.len();
         }
-        chunk.bytes = match hidden {
-            None => buffer.slice(..whole),
-            Some(hidden) => {
-                let rest = &buffer[hidden.end..whole];
-                Bytes::from([&buffer[..hidden.start], rest].concat())
-            }
-        };
+        chunk.bytes = without(buffer.slice(..whole), &hidden);
         self.hold_finish(&mut chunk.events);
         chunk
     }
@@ -135,7 +133,9 @@ impl RawChunks {
             self.last = Some(Err(self.body.fail(error)));
             return chunk;
         }
-        chunk.bytes = rest;
+        if !self.hides(&rest) {
+            chunk.bytes = rest;
+        }
         self.hold_finish(&mut chunk.events);
         if self.last.is_none() {
             self.last = Some(Err(self.body.truncated()));
@@ -171,8 +171,19 @@ impl Stream for RawChunks {
     }
 }
 
-fn reports_usage(events: &[Event]) -> bool {
-    events.iter().any(|event| matches!(event, Event::Usage(_)))
+/// The bytes without some ranges, which are in order.
+fn without(bytes: Bytes, ranges: &[Range<usize>]) -> Bytes {
+    if ranges.is_empty() {
+        return bytes;
+    }
+    let mut kept = Vec::with_capacity(bytes.len());
+    let mut from = 0;
+    for range in ranges {
+        kept.extend_from_slice(&bytes[from..range.start]);
+        from = range.end;
+    }
+    kept.extend_from_slice(&bytes[from..]);
+    kept.into()
 }
 
 /// SSE comments and pings prove that the server is alive, not the model.

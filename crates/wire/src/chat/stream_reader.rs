@@ -51,14 +51,20 @@ static TAP_KEYS: LazyLock<[memmem::Finder<'static>; 3]> =
 
 /// Whether a tap must parse a chunk. Most chunks set the first two keys to null.
 fn tap_needs(data: &[u8]) -> bool {
-    let is_set = |key: &memmem::Finder<'_>| {
-        key.find(data).is_some_and(|at| {
-            let value = data[at + key.needle().len()..].trim_ascii_start();
-            let value = value.strip_prefix(b":").unwrap_or(value).trim_ascii_start();
-            !value.starts_with(b"null")
-        })
-    };
-    data.first() != Some(&b'{') || TAP_KEYS.iter().any(is_set)
+    data.first() != Some(&b'{') || TAP_KEYS.iter().any(|key| is_set(key, data))
+}
+
+/// Whether a chunk may report usage. Most chunks do not.
+pub(super) fn may_report_usage(data: &[u8]) -> bool {
+    is_set(&TAP_KEYS[1], data)
+}
+
+fn is_set(key: &memmem::Finder<'_>, data: &[u8]) -> bool {
+    key.find(data).is_some_and(|at| {
+        let value = data[at + key.needle().len()..].trim_ascii_start();
+        let value = value.strip_prefix(b":").unwrap_or(value).trim_ascii_start();
+        !value.starts_with(b"null")
+    })
 }
 
 #[derive(Default)]

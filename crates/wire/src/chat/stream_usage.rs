@@ -3,6 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use memchr::memmem;
 
+use super::stream_reader::may_report_usage;
 use crate::json::Object;
 use crate::splice::{self, FieldAction, Rewrite};
 
@@ -42,7 +43,11 @@ fn append(body: Bytes) -> (Bytes, bool) {
     let Some(end) = end.checked_sub(1).filter(|end| body[*end] == b'}') else {
         return (body, false);
     };
-    let field = format!(",\"{OPTIONS}\":{{\"{USAGE}\":true}}}}");
+    let comma = match body[..end].trim_ascii() {
+        b"{" => "",
+        _ => ",",
+    };
+    let field = format!("{comma}\"{OPTIONS}\":{{\"{USAGE}\":true}}}}");
     // A body that was written for this attempt has no other owner and is not copied.
     let mut out = body.try_into_mut().unwrap_or_else(|body| {
         let mut out = BytesMut::with_capacity(body.len() + field.len());
@@ -110,6 +115,9 @@ impl Rewrite for AskForUsage {
 /// assert!(!is_usage_chunk(b"data: {\"choices\":[],\"usage\":null}\n\n"));
 /// ```
 pub fn is_usage_chunk(frame: &[u8]) -> bool {
+    if !may_report_usage(frame) {
+        return false;
+    }
     let Ok(text) = std::str::from_utf8(frame) else {
         return false;
     };
@@ -129,6 +137,7 @@ mod tests {
     #[test]
     fn a_request_asks_for_usage_once_and_keeps_its_other_options() {
         let rows = [
+            ("{ }", r#"{ "stream_options":{"include_usage":true}}"#),
             (
                 r#"{"model":"m"} "#,
                 r#"{"model":"m","stream_options":{"include_usage":true}}"#,
