@@ -60,8 +60,11 @@ impl AdmittedAttempt {
     pub(in crate::chain) fn received(&mut self, response: &Response) {
         if let Some(attempt) = &mut self.0 {
             attempt.report(response.usage);
-            let content = response.parts.iter().map(Part::content_len);
-            attempt.received_bytes = content.sum::<usize>() as u64;
+            // The report of a whole response is final, even if the response is rejected.
+            if attempt.reported.is_none() {
+                let content = response.parts.iter().map(Part::content_len);
+                attempt.received_bytes = content.sum::<usize>() as u64;
+            }
         }
     }
 
