@@ -75,9 +75,9 @@ async fn run(command: Command) -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Key(args) => key::run(&args),
         Command::Team(args) => team::run(&args),
-        Command::Usage(args) => usage::run(&args),
+        Command::Usage(args) => blocking(move || usage::run(&args)).await,
         Command::Prices(args) => prices::run(&args),
-        Command::Ledger(args) => ledger::run(&args),
+        Command::Ledger(args) => blocking(move || ledger::run(&args)).await,
     };
     match done {
         // The reader of the output has seen enough.
@@ -90,5 +90,16 @@ async fn run(command: Command) -> ExitCode {
             output::diagnostics(&problems);
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Runs a command that blocks on its store, which a thread of the runtime must not do.
+async fn blocking<F>(command: F) -> Result<(), error::CliError>
+where
+    F: FnOnce() -> Result<(), error::CliError> + Send + 'static,
+{
+    match tokio::task::spawn_blocking(command).await {
+        Ok(done) => done,
+        Err(error) => Err(error::CliError::new(error.to_string())),
     }
 }

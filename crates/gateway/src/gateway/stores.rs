@@ -32,8 +32,8 @@ pub(super) fn add_ledger(server: &Server, loader: &StateLoader, state: &GatewayS
 
 /// Keeps budgets in the ledger's folder, if there is one.
 pub(super) fn keep_budgets(server: &Server, loader: &StateLoader, state: &GatewayState) {
-    let folder = state.config().ledger.folder(&loader.environment);
-    let Some(folder) = folder else {
+    let place = state.config().ledger.place(&loader.environment);
+    let Some(place @ majordomo_ledger::StorePlace::Folder(_)) = place else {
         if state.config().has_budgets() {
             tracing::warn!(
                 "budgets begin anew with every start: the ledger is off or not in a folder"
@@ -43,7 +43,6 @@ pub(super) fn keep_budgets(server: &Server, loader: &StateLoader, state: &Gatewa
     };
     let node = loader.environment.get("HOSTNAME");
     let node = node.map_or("local", String::as_str).into();
-    let place = majordomo_ledger::StorePlace::Folder(folder);
     let quotas = Quotas::new(Some((place, node)));
     if state.config().has_budgets() {
         quotas.open_store();
