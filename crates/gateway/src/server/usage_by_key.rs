@@ -53,7 +53,7 @@ impl UsageByKey {
         }
         let asked = tokio::task::spawn_blocking(move || {
             ledger.flush();
-            let usage = ledger.open().and_then(|mut store| sums(&mut store));
+            let usage = ledger.open().and_then(|mut store| sums(&mut *store));
             let usage = usage.ok().map(Arc::new);
             *latest = Some((Instant::now(), usage.clone()));
             usage
