@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use rusqlite::ErrorCode;
+
 /// A store that cannot be opened, read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -56,4 +58,18 @@ pub enum StoreError {
     /// Something that cannot be done with this store.
     #[error("{0}")]
     Refused(String),
+}
+
+impl StoreError {
+    /// Whether a file's contents are damaged, which trying again does not change.
+    pub(super) fn is_damage(&self) -> bool {
+        let Self::Sqlite { source, .. } = self else {
+            return false;
+        };
+        let code = source.sqlite_error_code();
+        matches!(
+            code,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+        )
+    }
 }

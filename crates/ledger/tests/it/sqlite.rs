@@ -186,6 +186,32 @@ fn a_damaged_day_is_named_by_verify() {
     assert!(report.problems[0].contains("2026-11-17"), "{report:?}");
 }
 
+#[test]
+fn a_damaged_day_does_not_keep_the_others_from_being_recovered_or_dropped() {
+    let folder = Folder::new();
+    let day = 86_400_000;
+    let mut store = SqliteStore::open(folder.path()).unwrap();
+    let entries: Vec<_> = (0..200).map(|n| simple(n, n as u128, "a")).collect();
+    store.write(&entries).unwrap();
+    drop(store);
+    let path = day_file(&folder.path());
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..].fill(0xab);
+    fs::write(&path, bytes).unwrap();
+    let mut store = SqliteStore::open(folder.path()).unwrap();
+    store.write(&[simple(day, 1_000, "a")]).unwrap();
+    let main = Connection::open(folder.path().join("ledger.db")).unwrap();
+    // As if a crash had left nothing but the days.
+    main.execute_batch("DELETE FROM rolled; DELETE FROM rollup")
+        .unwrap();
+    store.recover().unwrap();
+    assert_eq!(total(&mut store).attempts, 1);
+    let tomorrow = majordomo_ledger::Day::of_millis(NOON + day);
+    store.drop_before(tomorrow).unwrap();
+    assert!(!path.exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn only_the_owner_may_read_the_folder_and_its_files() {
@@ -277,9 +303,11 @@ fn an_attempt_takes_at_most_two_hundred_bytes_with_its_indexes_and_its_request()
 
 #[test]
 fn a_months_report_is_quick_and_retention_frees_the_disk() {
-    // MAJORDOMO_LEDGER_MONTH: ten million by hand.
-    let rows = majordomo_testkit::started("MAJORDOMO_LEDGER_MONTH");
-    let rows: u64 = rows.map_or(30_000, |rows| rows.parse().expect("a number of rows"));
+    // The long form has ten million rows, is optimized and is timed.
+    let long = majordomo_testkit::started("MAJORDOMO_LEDGER_MONTH");
+    let rows: u64 = long
+        .as_ref()
+        .map_or(30_000, |rows| rows.parse().expect("a number of rows"));
     let folder = Folder::new();
     let mut store = SqliteStore::open(folder.path()).unwrap();
     let day = 86_400_000;
@@ -319,7 +347,7 @@ fn a_months_report_is_quick_and_retention_frees_the_disk() {
         report.len()
     );
     assert_eq!(report.len(), 40);
-    assert!(took.as_millis() <= 200, "{took:?}");
+    assert!(long.is_none() || took.as_millis() <= 200, "{took:?}");
     store
         .drop_before(majordomo_ledger::Day::of_millis(NOON).minus(14))
         .unwrap();

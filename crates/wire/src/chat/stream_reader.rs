@@ -159,7 +159,11 @@ impl ChatStreamState {
             self.close_reasoning(events);
             self.calls.push(call, events)?;
         }
-        self.usage = chunk.usage.or(self.usage);
+        // At once: a stream that is cut has used what it reported so far.
+        if chunk.usage.is_some() && chunk.usage != self.usage {
+            self.usage = chunk.usage;
+            events.extend(chunk.usage.map(Event::Usage));
+        }
         if let Some(reason) = chunk.finish_reason {
             self.finish_reason.get_or_insert(reason.into_owned());
         }
@@ -209,9 +213,6 @@ impl ChatStreamState {
         self.done = true;
         self.close_reasoning(events);
         self.calls.end_all(events);
-        if let Some(usage) = self.usage {
-            events.push(Event::Usage(usage));
-        }
         let reason = self.finish_reason.take().unwrap_or_default();
         let reason = finish::read_finish_reason(&reason, !self.calls.is_empty(), self.refused);
         events.push(Event::Finish(reason));

@@ -203,6 +203,8 @@ impl ResponsesStreamState {
         self.start(Some(response), events)?;
         let mut fields = read_fields(response)?;
         if let Some(error) = fields.error() {
+            // A response that failed has used what it reports.
+            events.extend(fields.usage.map(Event::Usage));
             return Err(error);
         }
         self.done = true;

@@ -15,7 +15,7 @@ use crate::config::Span;
 type SpannedValue<'a> = Spanned<DeValue<'a>>;
 
 /// Sections whose values are displayed unless they look like secrets.
-const ORDINARY: [&str; 9] = [
+const ORDINARY: [&str; 13] = [
     "server",
     "fetch",
     "vision",
@@ -25,6 +25,10 @@ const ORDINARY: [&str; 9] = [
     "routes",
     "teams",
     "end_users",
+    "ledger",
+    "prices",
+    "limits",
+    "page",
 ];
 
 /// Settings of a client key that are no secrets.
@@ -53,7 +57,7 @@ pub(in crate::config) fn find(text: &str, table: &DeTable<'_>) -> HiddenSpans {
         match most_similar(key, sections) {
             Some("keys") => hidden.keys(value),
             Some("providers") => hidden.providers(value),
-            Some("aliases") => hidden.user_names(value),
+            Some("aliases" | "prices") => hidden.user_names(value),
             Some(_) => hidden.ordinary(value),
             None if is_secret_name(key) => hidden.all(value),
             // The reader knows whether it is a misplaced setting.

@@ -240,6 +240,19 @@ async fn an_upstream_that_is_cut_without_usage_is_estimated_and_usage_in_the_las
 }
 
 #[tokio::test]
+async fn usage_that_was_reported_before_a_cut_is_charged() {
+    let cut = stream()
+        .chunk(delta("one two three"))
+        .chunk(usage_chunk(42, 70))
+        .reset();
+    let upstream = Upstream::start([cut]).await;
+    let gateway = Recording::start(&provider("up", &upstream)).await;
+    gateway.server.post(CHAT, request("up/m", true)).await;
+    let attempts = gateway.attempts().await;
+    assert_eq!(charged(&attempts), [(1, "up/m", "partial", 42, 70)]);
+}
+
+#[tokio::test]
 async fn a_refusal_before_output_is_free() {
     for status in [401, 403, 404, 429, 529] {
         let upstream = Upstream::start([refusal(status), refusal(status)]).await;

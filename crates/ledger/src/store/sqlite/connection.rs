@@ -78,6 +78,13 @@ fn settings(db: &Connection) -> rusqlite::Result<()> {
     db.pragma_update(None, "cache_size", -512)
 }
 
+/// What SQLite finds wrong with a file.
+pub(super) fn damage(db: &Connection) -> Option<String> {
+    let result = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
+    let result: String = result.unwrap_or_else(|error| error.to_string());
+    (result != "ok").then_some(result)
+}
+
 fn version(db: &Connection) -> rusqlite::Result<i64> {
     db.pragma_query_value(None, "user_version", |row| row.get(0))
 }

@@ -13,7 +13,7 @@ use crate::request_id::RequestId;
 use crate::rows::{AttemptKind, AttemptRow, FinishedRow, PriceRef, RequestRow, SettleClass};
 use crate::store::StoreError;
 
-use super::connection::{at, open};
+use super::connection::{at, damage, open};
 use super::fresh_sums::FreshSums;
 use super::names::{self, NameIds};
 use super::schema;
@@ -59,6 +59,11 @@ impl DayFile {
             prices: HashMap::new(),
             next_attempt: None,
         })
+    }
+
+    /// What SQLite finds wrong with the file.
+    pub(super) fn damage(&self) -> Option<String> {
+        damage(&self.db)
     }
 
     /// Whether a request has its row.

@@ -11,7 +11,7 @@ use crate::request_id::RequestId;
 use crate::rows::{FinishedRow, OpenAttempt};
 use crate::store::StoreError;
 
-use super::connection::at;
+use super::connection::{at, damage};
 use super::names;
 use super::rollup::{self, sum_whole_day};
 use super::run_lock;
@@ -60,7 +60,11 @@ impl SqliteStore {
         let mut dropped = Vec::new();
         for day in self.stored_days()?.into_iter().filter(|day| *day < before) {
             // What was not summed yet is summed first: rollups outlive their rows.
-            self.roll_up(day, None)?;
+            match self.roll_up(day, None) {
+                // What cannot be read is no reason to keep the file.
+                Err(error) if error.is_damage() => {}
+                result => result?,
+            }
             self.days.retain(|(open, _)| *open != day);
             for end in ["", "-wal", "-shm"] {
                 let path = self.folder.join(DAYS).join(format!("{day}.db{end}"));
@@ -96,7 +100,8 @@ impl SqliteStore {
     /// Checks every file, and the rollups of every day that still has its rows.
     pub(super) fn check(&mut self) -> Result<VerifyReport, StoreError> {
         let mut report = VerifyReport::default();
-        let damage = integrity(&self.main).map_err(at(&self.main_path))?;
+        let damage = damage(&self.main);
+        let damage = damage.map(|damage| format!("{}: {damage}", self.main_path.display()));
         report.problems.extend(damage);
         for day in self.stored_days()? {
             let file = match self.day(day) {
@@ -107,12 +112,8 @@ impl SqliteStore {
                 }
             };
             report.days += 1;
-            let damage = match integrity(&file.db) {
-                Ok(damage) => damage.map(|damage| format!("{day}: {damage}")),
-                Err(error) => Some(format!("{day}: {error}")),
-            };
-            if damage.is_some() {
-                report.problems.extend(damage);
+            if let Some(damage) = file.damage() {
+                report.problems.push(format!("{day}: {damage}"));
                 continue;
             }
             let path = file.path.clone();
@@ -191,12 +192,6 @@ fn erase(db: &Connection, user: &str) -> rusqlite::Result<u64> {
     let erased = result?;
     db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     Ok(erased)
-}
-
-/// What SQLite finds wrong with a file.
-fn integrity(db: &Connection) -> rusqlite::Result<Option<String>> {
-    let result: String = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
-    Ok((result != "ok").then_some(result))
 }
 
 fn day_total(main: &Connection, day: Day) -> rusqlite::Result<(u64, u64, u64, Cost, Cost)> {

@@ -148,6 +148,13 @@ impl SqliteStore {
         self.day(day)?;
         let (_, file) = self.days.pop().expect("just opened");
         let result = self.in_main(|main, names| rollup::roll_up(main, names, day, &file, fresh));
+        // Two files were read: damage is reported of the one that has it.
+        let result = result.map_err(|error| match error {
+            StoreError::Sqlite { source, .. } if error.is_damage() && file.damage().is_some() => {
+                at(&file.path)(source)
+            }
+            error => error,
+        });
         self.days.push((day, file));
         result
     }
@@ -223,7 +230,13 @@ impl Store for SqliteStore {
     fn recover(&mut self) -> Result<u64, StoreError> {
         // Rows of a crash between the two files.
         for day in self.stored_days()? {
-            self.roll_up(day, None)?;
+            match self.roll_up(day, None) {
+                // The other days are as good as ever.
+                Err(error) if error.is_damage() => {
+                    tracing::warn!(%error, "a day of the ledger is damaged");
+                }
+                result => result?,
+            }
         }
         self.recover_open()
     }

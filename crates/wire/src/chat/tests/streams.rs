@@ -131,7 +131,7 @@ fn a_complete_call_ends_when_the_next_one_starts() {
 }
 
 #[test]
-fn usage_on_any_chunk_is_emitted_before_the_finish() {
+fn usage_on_any_chunk_is_emitted_once_as_soon_as_it_arrives() {
     let usage = r#""usage":{"prompt_tokens":3,"completion_tokens":2}"#;
     for chunks in [
         vec![
@@ -155,13 +155,21 @@ fn usage_on_any_chunk_is_emitted_before_the_finish() {
     ] {
         for end in [None, Some("[DONE]")] {
             let chunks: Vec<&str> = chunks.iter().map(String::as_str).chain(end).collect();
-            let events = events(&chunks).unwrap();
-            let expected = Usage::new(3, 2);
-            assert_eq!(
-                events[events.len() - 2..],
-                [Event::Usage(expected), Event::Finish(FinishReason::Stop)],
-                "{chunks:?}"
-            );
+            let whole = events(&chunks).unwrap();
+            let usage = Event::Usage(Usage::new(3, 2));
+            let reports = whole.iter().filter(|event| **event == usage);
+            assert_eq!(reports.count(), 1, "{chunks:?}");
+            assert_eq!(whole.last(), Some(&Event::Finish(FinishReason::Stop)));
+            // A stream that is cut after the report.
+            let reporting = chunks.iter().position(|chunk| chunk.contains("usage"));
+            let mut reader = Chat.stream_reader();
+            let mut seen = Vec::new();
+            for chunk in &chunks[..=reporting.unwrap()] {
+                reader
+                    .push(format!("data: {chunk}\n\n").as_bytes(), &mut seen)
+                    .unwrap();
+            }
+            assert!(seen.contains(&usage), "{chunks:?}");
         }
     }
 }

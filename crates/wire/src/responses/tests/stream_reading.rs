@@ -235,6 +235,20 @@ fn every_form_of_error_ends_the_stream() {
 }
 
 #[test]
+fn a_failed_response_reports_what_it_used() {
+    let failed = r#"data: {"type":"response.failed","response":{"status":"failed","error":{"code":"c","message":"m"},"usage":{"input_tokens":3,"output_tokens":2,"total_tokens":5}}}"#;
+    let mut events = Vec::new();
+    let read = Responses
+        .stream_reader()
+        .push(format!("{failed}\n\n").as_bytes(), &mut events);
+    assert!(read.is_err());
+    assert!(
+        events.contains(&Event::Usage(majordomo_llm::Usage::new(3, 2))),
+        "{events:?}"
+    );
+}
+
+#[test]
 fn a_stream_without_its_terminator_is_truncated() {
     for frames in [vec![CREATED], vec![CREATED, "[DONE]"], vec![]] {
         let error = events(&frames).unwrap_err();
