@@ -40,7 +40,7 @@ fn answer() -> Script {
 fn is_open(folder: &Path) -> bool {
     let db = rusqlite::Connection::open(folder.join("ledger.db"));
     let count = db.and_then(|db| {
-        let select = "SELECT count(*) FROM open_attempt WHERE entry LIKE '%up/stalls%'";
+        let select = "SELECT count(*) FROM open_attempt WHERE entry LIKE '%slow/m%'";
         db.query_row(select, [], |row| row.get::<_, i64>(0))
     });
     count.is_ok_and(|count| count > 0)
@@ -59,22 +59,29 @@ async fn kill_nine_under_load_leaves_a_sound_ledger_and_a_trace_of_what_was_open
     let place = tempfile::tempdir().expect("a folder");
     for kill in 1..=kills {
         let folder = place.path().join("ledger");
-        // The first request never ends.
-        let scripts = [Script::new().read_request().stall()];
-        let scripts = scripts.into_iter().chain((0..200).map(|_| answer()));
-        let upstream = Upstream::start(scripts).await;
-        let mut gateway = GatewayCommand::with(config(&upstream, &folder))
-            .start()
-            .await;
+        let upstream = Upstream::start((0..200).map(|_| answer())).await;
+        // Whatever it is asked, it does not answer.
+        let stalling = Upstream::start((0..4).map(|_| Script::new().read_request().stall())).await;
+        let config = format!(
+            "{}[providers.slow]\nkind = \"openai\"\nbase_url = \"http://{}/v1\"\napi_key = \"k\"\n\
+             [prices.\"slow/*\"]\ninput = \"1\"\noutput = \"1\"\n",
+            config(&upstream, &folder),
+            stalling.address()
+        );
+        let mut gateway = GatewayCommand::with(config).start().await;
         let address = gateway.address;
-        let stalled = chat_request("up/stalls", false);
+        let stalled = chat_request("slow/m", false);
         let stalled = tokio::spawn(async move { exchange(address, stalled.as_bytes()).await });
-        upstream.wait_for_requests(1, TIMEOUT).await;
         let load = (0..4).map(|_| tokio::spawn(async move { while is_answered(address).await {} }));
         let load: Vec<_> = load.collect();
-        while !is_open(&folder) {
-            tokio::task::yield_now().await;
-        }
+        let open = async {
+            while !is_open(&folder) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(TIMEOUT, open)
+            .await
+            .expect("an open row within a commit");
         upstream.wait_for_requests(20, TIMEOUT).await;
         gateway.signal("KILL");
         gateway.ended().await;
@@ -97,7 +104,7 @@ async fn kill_nine_under_load_leaves_a_sound_ledger_and_a_trace_of_what_was_open
         let lost = lost.expect("requests");
         let stalled = lost
             .iter()
-            .filter(|row| row.request.model.as_ref() == "up/stalls");
+            .filter(|row| row.request.model.as_ref() == "slow/m");
         assert!(stalled.clone().count() as u64 >= kill.min(900));
         for row in stalled {
             assert!(

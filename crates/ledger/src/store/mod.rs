@@ -9,6 +9,7 @@ mod lease;
 mod place;
 mod postgres;
 mod sqlite;
+mod usage_report;
 
 use std::sync::Arc;
 
@@ -57,7 +58,7 @@ pub trait Store: Send {
     /// Fails if a day cannot be removed.
     fn drop_before(&mut self, day: Day) -> Result<Vec<Day>, StoreError>;
 
-    /// Sums usage, from rollups.
+    /// Sums usage, from rollups: by time, then the dearest first, then by name.
     ///
     /// # Errors
     ///

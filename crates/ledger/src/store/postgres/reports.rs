@@ -6,110 +6,26 @@ use std::sync::Arc;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Row};
 
-use crate::civil::{Day, QUARTER_MS, quarter_of_millis};
 use crate::money::Cost;
 use crate::prices::PriceId;
 use crate::quantities::Quantities;
-use crate::report::{GroupBy, RequestQuery, StoredRequest, UsageQuery, UsageRow, UsageSums};
+use crate::report::{RequestQuery, StoredRequest, UsageQuery, UsageRow};
 use crate::request_id::RequestId;
 use crate::rows::{AttemptKind, AttemptRow, PriceRef, RequestRow, SettleClass};
+use crate::store::usage_report;
 
 /// Sums usage by the groups of the query.
 pub(super) async fn usage(client: &Client, query: &UsageQuery) -> Result<Vec<UsageRow>, Error> {
-    // Offsets of zones are multiples of a quarter hour.
-    let offset = i64::from(query.utc_offset_minutes).div_euclid(15);
-    let mut columns = Vec::new();
-    let mut joins = String::new();
-    for (index, group) in query.by.iter().enumerate() {
-        let name = match group {
-            GroupBy::Hour => {
-                columns.push(format!("(quarter + {offset}) / 4"));
-                continue;
-            }
-            GroupBy::Day => {
-                columns.push(format!("(quarter + {offset}) / 96"));
-                continue;
-            }
-            named => named.as_str(),
-        };
-        joins.push_str(&format!(" JOIN name n{index} ON n{index}.id = {name}"));
-        columns.push(format!("n{index}.text"));
-    }
-    let tags = query.by.contains(&GroupBy::Tag);
-    let table = if tags { "tag_rollup" } else { "rollup" };
-    let (cost, unpriced) = if query.as_recorded {
-        ("cost", "unpriced")
-    } else {
-        ("cost + correction", "unpriced - repriced")
-    };
-    let sums = [
-        "requests",
-        "attempts",
-        "input",
-        "cache_read",
-        "cache_write_5m",
-        "cache_write_1h",
-        "output",
-        "reasoning",
-        "images",
-        cost,
-        unpriced,
-        "estimated",
-        "lost",
-    ];
-    // A sum of bigint is numeric.
-    let sums = sums.map(|sum| format!("coalesce(sum({sum}), 0)::bigint"));
-    let groups = columns.join(", ");
-    let (listed, grouped) = match columns.is_empty() {
-        true => (String::new(), String::new()),
-        false => (
-            format!(", {groups}"),
-            format!("GROUP BY {groups} ORDER BY {groups}"),
-        ),
-    };
-    let sql = format!(
-        "SELECT {}{listed} FROM {table}{joins} WHERE quarter >= $1 AND quarter < $2 {grouped}",
-        sums.join(", ")
-    );
-    let since = quarter_of_millis(query.since_millis);
-    let until = quarter_of_millis(query.until_millis.saturating_add(QUARTER_MS - 1));
-    let rows = client.query(&sql, &[&since, &until]).await?;
-    let rows = rows.iter().map(|row| {
-        let mut group = Vec::with_capacity(query.by.len());
-        for (index, by) in (13..).zip(&query.by) {
-            group.push(match by {
-                GroupBy::Day => Day::from_number(row.try_get(index)?).to_string(),
-                GroupBy::Hour => {
-                    let hour: i64 = row.try_get(index)?;
-                    let day = Day::from_number(hour.div_euclid(24));
-                    format!("{day} {:02}:00", hour.rem_euclid(24))
-                }
-                _ => row.try_get(index)?,
-            });
-        }
-        let sums = usage_sums(row)?;
-        Ok(UsageRow { group, sums })
-    });
-    rows.collect()
-}
-
-fn usage_sums(row: &Row) -> Result<UsageSums, Error> {
-    let count = |index| count(row, index);
-    Ok(UsageSums {
-        requests: count(0)?,
-        attempts: count(1)?,
-        input: count(2)?,
-        cache_read: count(3)?,
-        cache_write_5m: count(4)?,
-        cache_write_1h: count(5)?,
-        output: count(6)?,
-        reasoning: count(7)?,
-        images: count(8)?,
-        cost: Cost::from_nanodollars(row.try_get(9)?),
-        unpriced: count(10)?,
-        estimated: count(11)?,
-        lost: count(12)?,
-    })
+    let [since, until] = usage_report::range(query);
+    let rows = client
+        .query(&usage_report::statement(query), &[&since, &until])
+        .await?;
+    let rows = rows
+        .iter()
+        .map(|row| usage_report::row(&query.by, |at| row.try_get(at), |at| row.try_get(at)));
+    let mut rows = rows.collect::<Result<Vec<_>, _>>()?;
+    usage_report::sort(&query.by, &mut rows);
+    Ok(rows)
 }
 
 fn count(row: &Row, index: usize) -> Result<u64, Error> {

@@ -4,108 +4,27 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, Row, params_from_iter, types::Value};
 
-use crate::civil::{Day, QUARTER_MS, quarter_of_millis};
+use crate::civil::Day;
 use crate::money::Cost;
-use crate::report::{GroupBy, RequestQuery, StoredRequest, UsageQuery, UsageRow, UsageSums};
+use crate::report::{RequestQuery, StoredRequest, UsageQuery, UsageRow};
 use crate::request_id::RequestId;
 use crate::rows::RequestRow;
-use crate::store::StoreError;
+use crate::store::{StoreError, usage_report};
 
 use super::SqliteStore;
 use super::connection::at;
 use super::day_file::{DayFile, restored, some_name};
 use super::names;
 
-/// Quarter hours of an hour and of a day.
-const HOUR: i64 = 4;
-const DAY: i64 = 96;
-
 /// Sums usage by the groups of the query.
 pub(super) fn usage(main: &Connection, query: &UsageQuery) -> rusqlite::Result<Vec<UsageRow>> {
-    // Offsets of zones are multiples of a quarter hour.
-    let offset = i64::from(query.utc_offset_minutes).div_euclid(15);
-    let columns: Vec<String> = query
-        .by
-        .iter()
-        .map(|group| match group {
-            GroupBy::Key => "key".to_owned(),
-            GroupBy::Team => "team".to_owned(),
-            GroupBy::Model => "model".to_owned(),
-            GroupBy::Target => "target".to_owned(),
-            GroupBy::Tag => "tag".to_owned(),
-            GroupBy::Hour => format!("(quarter + {offset}) / {HOUR}"),
-            GroupBy::Day => format!("(quarter + {offset}) / {DAY}"),
-        })
-        .collect();
-    let tags = query.by.contains(&GroupBy::Tag);
-    let table = if tags { "tag_rollup" } else { "rollup" };
-    let (cost, unpriced) = if query.as_recorded {
-        ("cost", "unpriced")
-    } else {
-        ("cost + correction", "unpriced - repriced")
-    };
-    let groups = columns.join(", ");
-    let (listed, grouped) = if columns.is_empty() {
-        (String::new(), String::new())
-    } else {
-        (
-            format!(", {groups}"),
-            format!("GROUP BY {groups} ORDER BY {groups}"),
-        )
-    };
-    let sql = format!(
-        "SELECT sum(requests), sum(attempts), sum(input), sum(cache_read), sum(cache_write_5m),
-                sum(cache_write_1h), sum(output), sum(reasoning), sum(images), sum({cost}),
-                sum({unpriced}), sum(estimated), sum(lost){listed}
-         FROM {table} WHERE quarter >= ?1 AND quarter < ?2 {grouped}"
-    );
-    let since = quarter_of_millis(query.since_millis);
-    let until = quarter_of_millis(query.until_millis.saturating_add(QUARTER_MS - 1));
-    let names = names::all(main)?;
-    let mut select = main.prepare(&sql)?;
-    let rows = select.query_map([since, until], |row| {
-        let mut group = Vec::with_capacity(query.by.len());
-        for (index, by) in (13..).zip(&query.by) {
-            let value: i64 = row.get(index)?;
-            group.push(match by {
-                GroupBy::Day => Day::from_number(value).to_string(),
-                GroupBy::Hour => {
-                    let day = Day::from_number(value.div_euclid(24));
-                    format!("{day} {:02}:00", value.rem_euclid(24))
-                }
-                _ => names.get(&value).cloned().unwrap_or_default(),
-            });
-        }
-        Ok(UsageRow {
-            group,
-            sums: sums(row)?,
-        })
+    let mut select = main.prepare(&usage_report::statement(query))?;
+    let rows = select.query_map(usage_report::range(query), |row| {
+        usage_report::row(&query.by, |index| row.get(index), |index| row.get(index))
     })?;
-    rows.collect()
-}
-
-fn sums(row: &Row<'_>) -> rusqlite::Result<UsageSums> {
-    // Sums over no rows are NULL.
-    let number = |index| -> rusqlite::Result<i64> {
-        let number: Option<i64> = row.get(index)?;
-        Ok(number.unwrap_or_default())
-    };
-    let count = |index| number(index).map(restored);
-    Ok(UsageSums {
-        requests: count(0)?,
-        attempts: count(1)?,
-        input: count(2)?,
-        cache_read: count(3)?,
-        cache_write_5m: count(4)?,
-        cache_write_1h: count(5)?,
-        output: count(6)?,
-        reasoning: count(7)?,
-        images: count(8)?,
-        cost: Cost::from_nanodollars(number(9)?),
-        unpriced: count(10)?,
-        estimated: count(11)?,
-        lost: count(12)?,
-    })
+    let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    usage_report::sort(&query.by, &mut rows);
+    Ok(rows)
 }
 
 impl SqliteStore {

@@ -128,6 +128,41 @@ pub(crate) fn usage_is_grouped_and_an_unknown_price_is_counted_apart(place: &dyn
     assert_eq!(rows.len(), 2);
 }
 
+pub(crate) fn the_dearest_group_is_first_and_equals_are_in_the_order_of_their_names(
+    place: &dyn Place,
+) {
+    let mut store = place.open();
+    let day = 86_400_000;
+    store
+        .write(&[
+            simple(0, 1, "b"),
+            simple(0, 2, "a"),
+            simple(0, 3, "dear"),
+            simple(1, 4, "dear"),
+            simple(-day, 5, "b"),
+        ])
+        .unwrap();
+    let mut groups = |by: &[GroupBy]| -> Vec<String> {
+        let query = UsageQuery {
+            by: by.to_vec(),
+            since_millis: NOON - 2 * day,
+            ..all()
+        };
+        let rows = store.usage(&query).unwrap();
+        rows.iter().map(|row| row.group.join(" ")).collect()
+    };
+    assert_eq!(groups(&[GroupBy::Key]), ["b", "dear", "a"]);
+    assert_eq!(
+        groups(&[GroupBy::Key, GroupBy::Day]),
+        [
+            "b 2026-11-16",
+            "dear 2026-11-17",
+            "a 2026-11-17",
+            "b 2026-11-17"
+        ]
+    );
+}
+
 pub(crate) fn tags_are_summed_apart_and_never_into_totals(place: &dyn Place) {
     let mut store = place.open();
     let mut row = finished(
@@ -391,6 +426,7 @@ macro_rules! store_tests {
             a_duplicate_settle_keeps_the_first_row
             what_was_written_is_read_back_field_by_field
             usage_is_grouped_and_an_unknown_price_is_counted_apart
+            the_dearest_group_is_first_and_equals_are_in_the_order_of_their_names
             tags_are_summed_apart_and_never_into_totals
             a_zone_with_a_half_hour_offset_has_its_own_days
             requests_are_listed_newest_first_and_paged_across_days
