@@ -36,7 +36,7 @@ fn attempt(target: &str, input: u64, output: u64, priced: bool) -> AttemptRow {
         settle: SettleClass::Reported,
         failure: None,
     };
-    row.priced(priced.then(|| price.card().unwrap()).as_ref())
+    row.priced(priced.then(|| price.card().expect("a price")).as_ref())
 }
 
 fn row(n: i64, key: &str, user: Option<&str>, attempt: AttemptRow) -> LedgerEntry {
@@ -62,9 +62,9 @@ fn row(n: i64, key: &str, user: Option<&str>, attempt: AttemptRow) -> LedgerEntr
 
 impl Accounts {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().expect("a folder");
         let accounts = Self { folder };
-        let mut store = SqliteStore::open(accounts.place()).unwrap();
+        let mut store = SqliteStore::open(accounts.place()).expect("a ledger");
         store
             .write(&[
                 row(
@@ -76,7 +76,7 @@ impl Accounts {
                 row(1, "laptop", None, attempt("openai/gpt-6", 3_000, 200, true)),
                 row(2, "phone", Some("ada"), attempt("mine/m", 500, 50, false)),
             ])
-            .unwrap();
+            .expect("the rows are written");
         accounts.configure("");
         accounts
     }
@@ -89,13 +89,13 @@ impl Accounts {
     fn configure(&self, more: &str) {
         let place = self.place();
         let text = format!("[ledger]\nstore = \"sqlite://{}\"\n{more}", place.display());
-        std::fs::write(self.folder.path().join("majordomo.toml"), text).unwrap();
+        std::fs::write(self.folder.path().join("majordomo.toml"), text).expect("a file");
     }
 
     /// Runs a command on this ledger.
     async fn run(&self, arguments: &[&str]) -> CommandOutput {
         let config = self.folder.path().join("majordomo.toml");
-        let config = config.to_str().unwrap().to_owned();
+        let config = config.to_str().expect("UTF-8").to_owned();
         let arguments: Vec<&str> = arguments
             .iter()
             .copied()

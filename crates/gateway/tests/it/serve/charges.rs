@@ -1,5 +1,7 @@
 //! What is charged: one row per attempt sent, and how its amounts are known.
 
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+
 use std::path::Path;
 use std::time::Duration;
 
