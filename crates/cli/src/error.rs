@@ -5,6 +5,7 @@ use std::io;
 use majordomo::llm::{Attempt, AttemptOutcome};
 use majordomo::spec::SpecError;
 use majordomo::{Class, Error, ErrorKind};
+use majordomo_gateway::RequestError;
 
 /// The failure of a command.
 #[derive(Debug)]
@@ -52,6 +53,15 @@ impl From<Error> for CliError {
             ""
         };
         Self::Message(format!("{error}{hint}"))
+    }
+}
+
+impl From<RequestError> for CliError {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Failed(error) => error.into(),
+            refused => Self::Message(refused.to_string()),
+        }
     }
 }
 

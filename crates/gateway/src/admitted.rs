@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use majordomo::{Error, ErrorKind, Result};
 
 use crate::exchange::Exchange;
 use crate::heavy_lane::LaneHandle;
 use crate::keys::ClientKey;
+use crate::refusal::RequestRefusal;
 
 /// What a handler receives.
 pub(crate) struct AdmittedRequest {
@@ -26,7 +26,7 @@ const MOST_TARGETS: usize = 32;
 
 impl AdmittedRequest {
     /// Checks that this client may use a model.
-    pub(crate) fn allow(&self, model: &str) -> Result<()> {
+    pub(crate) fn allow(&self, model: &str) -> Result<(), RequestRefusal> {
         for (at, name) in model.split(',').enumerate() {
             let text = if at >= MOST_TARGETS {
                 format!("the model is a chain of more than {MOST_TARGETS} targets")
@@ -35,7 +35,7 @@ impl AdmittedRequest {
             } else {
                 continue;
             };
-            return Err(Error::new(ErrorKind::Local, text).with_status(400));
+            return Err(RequestRefusal::new(400, text));
         }
         match &self.key {
             Some(key) => key.allow(model),

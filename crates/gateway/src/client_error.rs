@@ -1,60 +1,55 @@
-//! Maps an exhausted chain's error to the one a client should see.
+//! Maps a request's error to the one that its client sees.
 //!
 //! The status depends on why every target failed: agents shorten their conversation
 //! on one, back off on another, and give up on a third. Pure; knows no HTTP.
 
 use majordomo::llm::{Attempt, AttemptOutcome};
 use majordomo::{Class, Error, ErrorKind};
+use majordomo_wire::ClientError;
 
-/// Reclassifies an exhausted chain's error so that its status tells the client what to
-/// do.
-pub(crate) fn for_client(error: Error) -> Error {
-    if error.kind() != ErrorKind::Exhausted {
-        return error;
+use crate::refusal::RequestError;
+
+/// The error that the client sees for a request that was not served.
+pub(crate) fn for_client(error: &RequestError) -> ClientError {
+    match error {
+        RequestError::Refused(refusal) => ClientError::from(refusal),
+        RequestError::Failed(error) if error.kind() == ErrorKind::Exhausted => exhausted(error),
+        RequestError::Failed(error) => ClientError::from(error),
     }
+}
+
+/// Gives an exhausted chain's error the status that tells the client what to do.
+fn exhausted(error: &Error) -> ClientError {
     let classes: Vec<Option<Class>> = error.attempt_log().attempts.iter().map(class).collect();
     let all = |test: fn(Class) -> bool| {
         !classes.is_empty() && classes.iter().all(|class| class.is_some_and(test))
     };
-    let kind = if all(|class| class == Class::ModelNotFound) {
-        ErrorKind::ModelNotFound
-    } else if all(|class| class == Class::ContextLength) {
-        ErrorKind::ContextLength
-    } else if all(Class::is_incapable) {
-        ErrorKind::Unsupported
-    } else {
-        ErrorKind::Provider
-    };
-    let client_error = |kind| {
-        Error::new(kind, error.message())
-            .with_retryable(error.is_retryable())
-            .with_retry_after(error.retry_after())
-            .with_attempt_log(error.attempt_log().clone())
-    };
-    if kind != ErrorKind::Provider {
-        return match error.code() {
-            Some(code) => client_error(kind).with_code(code),
-            None => client_error(kind),
-        };
-    }
-    // Every target rejected the request as forbidden; no credential of ours is at
-    // fault.
-    if all(|class| class == Class::Forbidden) {
-        return client_error(ErrorKind::Provider).with_status(403);
-    }
-    // Every target reported the same overload: the client's own retries know it.
-    if let Some(status @ (503 | 529)) = error.status() {
-        return client_error(ErrorKind::Local).with_status(status);
-    }
-    if error.status() == Some(429) {
-        return client_error(ErrorKind::Provider).with_status(429);
-    }
     let benched = classes.iter().all(Option::is_none);
-    if !benched && error.attempt_log().attempts.iter().all(throttled) {
-        return client_error(ErrorKind::Provider).with_status(429);
+    let (status, class) = if all(|class| class == Class::ModelNotFound) {
+        (404, Class::ModelNotFound)
+    } else if all(|class| class == Class::ContextLength) {
+        (400, Class::ContextLength)
+    } else if all(Class::is_incapable) {
+        (400, Class::Unsupported)
+    } else if all(|class| class == Class::Forbidden) {
+        // No credential of ours is at fault.
+        (403, Class::Forbidden)
+    } else if let Some(status @ (503 | 529)) = error.status() {
+        // Every target reported the same overload: the client's own retries know it.
+        (status, Class::Local)
+    } else if error.status() == Some(429) {
+        (429, Class::RateLimited)
+    } else if !benched && error.attempt_log().attempts.iter().all(throttled) {
+        (429, Class::RateLimited)
+    } else {
+        (if benched { 503 } else { 502 }, Class::Local)
+    };
+    let client_error =
+        ClientError::new(status, class, error.report()).with_retry_after(error.retry_after());
+    match class.is_incapable() {
+        true => client_error.with_code(error.code()),
+        false => client_error,
     }
-    // `Local`, since a provider's 503 with a delay would count as a rate limit.
-    client_error(ErrorKind::Local).with_status(if benched { 503 } else { 502 })
 }
 
 /// Whether a target is throttled. A benched one counts as throttled; a 429 without
@@ -70,8 +65,14 @@ fn throttled(attempt: &Attempt) -> bool {
 
 /// Whether repeating the request is pointless: the chain gave up, and none of its targets
 /// failed temporarily.
-pub(crate) fn is_final(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Exhausted | ErrorKind::Denied) && !error.is_retryable()
+pub(crate) fn is_final(error: &RequestError) -> bool {
+    match error {
+        RequestError::Refused(_) => false,
+        RequestError::Failed(error) => {
+            matches!(error.kind(), ErrorKind::Exhausted | ErrorKind::Denied)
+                && !error.is_retryable()
+        }
+    }
 }
 
 /// Why a target did not serve; none if benched.
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
     use crate::fronts::Front;
 
-    fn exhausted(classes: &[Option<Class>]) -> Error {
+    fn exhausted_with(classes: &[Option<Class>]) -> Error {
         let outcome = |class: &Option<Class>| match class {
             Some(class) => AttemptOutcome::Failed {
                 class: *class,
@@ -128,21 +129,21 @@ mod tests {
             reason: "x".into(),
         };
         for (statuses, status) in [([429, 429], 429), ([429, 500], 502)] {
-            let error = for_client(exhausted_after(statuses.into_iter().map(failed)));
-            assert_eq!(error.status(), Some(status), "{statuses:?}");
+            let error = for_client(&exhausted_after(statuses.into_iter().map(failed)).into());
+            assert_eq!(error.status, status, "{statuses:?}");
         }
     }
 
     #[test]
     fn a_gateway_that_decodes_too_many_images_sends_retry_after() {
-        let error = for_client(majordomo::media::Problem::Busy.into_error(1));
+        let error = for_client(&majordomo::media::Problem::Busy.into_error(1).into());
         for front in [
             Front::Chat,
             Front::Messages,
             Front::Gemini,
             Front::OllamaChat,
         ] {
-            let reply = front.codec().write_error(&error);
+            let reply = front.codec().write_client_error(&error);
             assert_eq!(reply.status, 503, "{front:?}");
             let wait = reply
                 .headers
@@ -175,7 +176,8 @@ mod tests {
                 Front::Gemini,
                 Front::OllamaChat,
             ] {
-                let reply = front.codec().write_error(&for_client(exhausted(classes)));
+                let error = for_client(&exhausted_with(classes).into());
+                let reply = front.codec().write_client_error(&error);
                 assert_eq!(reply.status, status, "{front:?} {classes:?}");
             }
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use majordomo::chain::{AttemptGate, AttemptKind};
 use majordomo::llm::{AttemptLog, Change};
-use majordomo::{Chain, Error, Event, Model, Request, Response, Usage};
+use majordomo::{Chain, Class, Event, Model, Request, Response, Usage};
 use majordomo_ledger::Cost;
 use majordomo_limits::Refusal;
 use majordomo_vision::Scope;
@@ -26,6 +26,7 @@ use crate::record::{
     Description, FinishedRequest, Needs, RequestKind, ResponseMetadata, RoutedRequest, Sinks,
     StartedRequest, TraceParent, UpstreamCall, UsageSource, charge, cut, limit_changes,
 };
+use crate::refusal::RequestError;
 use crate::routes::RouteTrace;
 
 /// A request in progress, and its record so far.
@@ -241,21 +242,27 @@ impl Exchange {
     }
 
     /// Records an interrupted response.
-    pub(crate) fn interrupted(&mut self, error: &Error) {
+    pub(crate) fn interrupted(&mut self, error: &RequestError, class: Class) {
         self.record.outcome = RequestOutcome::Interrupted;
         // If the stream never opened, only the error has the attempt log.
-        if self.record.attempts_sent.is_none() && !error.attempt_log().attempts.is_empty() {
+        if let RequestError::Failed(error) = error
+            && self.record.attempts_sent.is_none()
+            && !error.attempt_log().attempts.is_empty()
+        {
             self.set_attempts(error.attempt_log());
         }
         self.record.reason = Some(reason(error));
-        self.record.interrupted = Some(error.class());
+        self.record.interrupted = Some(class);
     }
 
     /// Records a request that ends with an error response.
-    pub(crate) fn failed(&mut self, error: &Error, status: u16) {
+    pub(crate) fn failed(&mut self, error: &RequestError, status: u16) {
         self.record.outcome = RequestOutcome::Failed;
         self.record.status = status;
-        self.set_attempts(error.attempt_log());
+        match error {
+            RequestError::Refused(_) => self.set_attempts(&AttemptLog::default()),
+            RequestError::Failed(error) => self.set_attempts(error.attempt_log()),
+        }
         self.record.reason = Some(reason(error));
     }
 
@@ -355,7 +362,7 @@ mod tests {
     use std::time::Duration;
 
     use majordomo::llm::{Attempt, AttemptOutcome};
-    use majordomo::{Class, ErrorKind};
+    use majordomo::{Error, ErrorKind};
 
     use super::*;
     use crate::metrics::Metrics;
@@ -392,7 +399,8 @@ mod tests {
         let mut exchange = Exchange::new(Arrival::at(Front::Chat), sinks);
         exchange.start_stream();
         let error = Error::new(ErrorKind::Exhausted, "every target failed");
-        exchange.interrupted(&error.with_attempt_log(attempt_log));
+        let error = error.with_attempt_log(attempt_log).into();
+        exchange.interrupted(&error, Class::Local);
         drop(exchange);
         let page = metrics.page(&[], true);
         let line = "majordomo_attempts_total{target=\"up/m\",outcome=\"failed\"} 1";

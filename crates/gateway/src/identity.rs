@@ -2,14 +2,14 @@
 //!
 //! Read once, when the request is authenticated. The key determines the team; only a key
 //! that asserts users may name an end user. What clients choose is bounded in count and
-//! length. May use `keys`.
+//! length. May use `keys` and `refusal`.
 
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue};
-use majordomo::{Error, ErrorKind};
 
 use crate::keys::ClientKey;
+use crate::refusal::RequestRefusal;
 
 /// The header with tags, such as `project=x,env=ci`.
 const TAGS: &str = "x-majordomo-tags";
@@ -47,7 +47,10 @@ impl CallerIdentity {
     ///
     /// Rejects tags and users beyond their bounds: a request that is counted for the wrong
     /// party is worse than one that is refused.
-    pub(crate) fn read(key: Option<&ClientKey>, headers: &HeaderMap) -> Result<Self, Error> {
+    pub(crate) fn read(
+        key: Option<&ClientKey>,
+        headers: &HeaderMap,
+    ) -> Result<Self, RequestRefusal> {
         let user = match key {
             Some(key) if key.asserts_users() => read_user(headers)?,
             _ => None,
@@ -61,7 +64,7 @@ impl CallerIdentity {
     }
 }
 
-fn read_user(headers: &HeaderMap) -> Result<Option<Arc<str>>, Error> {
+fn read_user(headers: &HeaderMap) -> Result<Option<Arc<str>>, RequestRefusal> {
     for name in USERS {
         let Some(value) = headers.get(name) else {
             continue;
@@ -78,7 +81,7 @@ fn read_user(headers: &HeaderMap) -> Result<Option<Arc<str>>, Error> {
     Ok(None)
 }
 
-fn read_tags(headers: &HeaderMap) -> Result<Vec<Arc<str>>, Error> {
+fn read_tags(headers: &HeaderMap) -> Result<Vec<Arc<str>>, RequestRefusal> {
     let mut tags: Vec<Arc<str>> = Vec::new();
     for value in headers.get_all(TAGS) {
         let list = readable(TAGS, value)?.split(',').map(str::trim);
@@ -117,15 +120,15 @@ fn is_tag_name(name: &str) -> bool {
 }
 
 /// The text of a header. Browsers and OpenWebUI send UTF-8.
-fn readable<'a>(name: &str, value: &'a HeaderValue) -> Result<&'a str, Error> {
+fn readable<'a>(name: &str, value: &'a HeaderValue) -> Result<&'a str, RequestRefusal> {
     let text = std::str::from_utf8(value.as_bytes()).ok();
     let text = text.filter(|text| !text.chars().any(char::is_control));
     text.map(str::trim)
         .ok_or_else(|| invalid(format!("`{name}` is not readable text")))
 }
 
-fn invalid(text: String) -> Error {
-    Error::new(ErrorKind::Local, text).with_status(400)
+fn invalid(text: String) -> RequestRefusal {
+    RequestRefusal::new(400, text)
 }
 
 #[cfg(test)]
@@ -202,7 +205,7 @@ mod tests {
         ] {
             let error = CallerIdentity::read(None, &headers(&[("x-majordomo-tags", tags)]));
             let error = error.unwrap_err();
-            assert_eq!(error.status(), Some(400));
+            assert_eq!(error.status(), 400);
             assert!(error.message().contains(text), "{tags}: {error}");
         }
         let user = "x".repeat(LONGEST_USER + 1);

@@ -45,6 +45,7 @@ mod pricing;
 mod processors;
 mod quota;
 mod record;
+mod refusal;
 mod relay;
 mod reload;
 mod request_id;
@@ -83,6 +84,7 @@ pub use record::{
     ResponseMetadata, RoutedRequest, StartedCall, StartedRequest, TraceParent, UpstreamCall,
     UsageSource,
 };
+pub use refusal::{RequestError, RequestRefusal};
 pub use server::{Handle, Limits, Server, check_tls};
 pub use state::GatewayState;
 

@@ -4,10 +4,11 @@
 //! its size in memory and work, so their numbers are limited as well: once, for every
 //! front, right after decoding.
 
+use majordomo::Request;
 use majordomo::llm::RequestCounts;
-use majordomo::{Error, ErrorKind, Request, Result};
 
 use crate::json_values;
+use crate::refusal::RequestRefusal;
 
 /// Maximum numbers per request, set in `[server]`.
 ///
@@ -51,7 +52,7 @@ impl Default for MaxCounts {
 
 impl MaxCounts {
     /// Rejects a body with too many JSON values, before any of them is decoded.
-    pub(crate) fn check_body(&self, body: &[u8]) -> Result<()> {
+    pub(crate) fn check_body(&self, body: &[u8]) -> Result<(), RequestRefusal> {
         if !json_values::exceed(body, self.values) {
             return Ok(());
         }
@@ -59,11 +60,11 @@ impl MaxCounts {
             "the request has more than {} JSON values (`max_values` in [server])",
             self.values
         );
-        Err(Error::new(ErrorKind::Local, text).with_status(400))
+        Err(RequestRefusal::new(400, text))
     }
 
     /// Rejects a request beyond the limits; the error names the setting.
-    pub(crate) fn check(&self, request: &Request) -> Result<()> {
+    pub(crate) fn check(&self, request: &Request) -> Result<(), RequestRefusal> {
         let RequestCounts {
             messages,
             parts,
@@ -85,7 +86,7 @@ impl MaxCounts {
                 let text = format!(
                     "the request has {count} {what}, and the limit is {most} (`{setting}` in [server])"
                 );
-                return Err(Error::new(ErrorKind::Local, text).with_status(400));
+                return Err(RequestRefusal::new(400, text));
             }
         }
         Ok(())
@@ -121,7 +122,7 @@ mod tests {
             ),
         ] {
             let error = most.check(&request).unwrap_err();
-            assert_eq!(error.status(), Some(400));
+            assert_eq!(error.status(), 400);
             assert!(error.message().contains(words), "{error}");
         }
     }

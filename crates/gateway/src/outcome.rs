@@ -5,9 +5,10 @@
 use std::time::Duration;
 
 use majordomo::llm::{Attempt, AttemptLog, AttemptOutcome};
-use majordomo::{Class, Error, ErrorKind};
+use majordomo::{Class, ErrorKind};
 
 use crate::clip::clip;
+use crate::refusal::RequestError;
 
 /// Longest model name that is kept: a client may send anything as one.
 pub(crate) const MAX_MODEL_NAME: usize = 256;
@@ -79,7 +80,11 @@ impl From<&Attempt> for AttemptSummary {
 }
 
 /// The reason in our own words: a provider's text may quote the request.
-pub(crate) fn reason(error: &Error) -> String {
+pub(crate) fn reason(error: &RequestError) -> String {
+    let error = match error {
+        RequestError::Refused(refusal) => return clip(refusal.message(), MAX_TEXT).to_owned(),
+        RequestError::Failed(error) => error,
+    };
     let mut failures = String::new();
     for attempt in &error.attempt_log().attempts {
         let what = match &attempt.outcome {
@@ -110,7 +115,9 @@ pub(crate) fn reason(error: &Error) -> String {
     }
     match error.kind() {
         _ if !failures.is_empty() => failures,
-        ErrorKind::Local => clip(error.message(), MAX_TEXT).to_owned(),
+        ErrorKind::Exhausted | ErrorKind::Denied | ErrorKind::Overloaded | ErrorKind::Internal => {
+            clip(error.message(), MAX_TEXT).to_owned()
+        }
         _ => format!("{:?}", error.class()),
     }
 }

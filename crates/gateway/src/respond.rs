@@ -1,14 +1,16 @@
 //! Error responses in the client's own dialect.
 
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use majordomo::ErrorKind;
 use majordomo::llm::AttemptLog;
-use majordomo::{Error, ErrorKind};
 use majordomo_limits::Refusal;
+use majordomo_wire::ClientError;
 
 use crate::client_error::{for_client, is_final};
 use crate::exchange::Exchange;
 use crate::fronts::Front;
 use crate::quota::{CallerLimits, refusal_error};
+use crate::refusal::RequestError;
 use crate::response_body::Body;
 use crate::response_headers;
 
@@ -21,14 +23,15 @@ pub(crate) fn refuse(
     attempts: AttemptLog,
 ) -> Response<Body> {
     let (error, final_one) = refusal_error(refusal, caller, front);
-    let error = error.with_attempt_log(attempts);
-    let mut response = error_response(front, &error);
+    let wait = error.retry_after();
+    let error = RequestError::Failed(error.with_attempt_log(attempts));
+    let mut response = error_response(front, &for_client(&error));
     exchange.failed(&error, response.status().as_u16());
     let map = response.headers_mut();
     if final_one {
         map.insert("x-should-retry", HeaderValue::from_static("false"));
     }
-    if let Some(wait) = error.retry_after() {
+    if let Some(wait) = wait {
         // OpenAI's and Anthropic's SDKs prefer it to whole seconds.
         insert(
             map,
@@ -41,8 +44,14 @@ pub(crate) fn refuse(
 }
 
 /// The response to a failed request.
-pub(crate) fn fail(front: Front, mut exchange: Exchange, error: Error) -> Response<Body> {
-    if error.kind() == ErrorKind::Denied
+pub(crate) fn fail(
+    front: Front,
+    mut exchange: Exchange,
+    error: impl Into<RequestError>,
+) -> Response<Body> {
+    let error = error.into();
+    if let RequestError::Failed(error) = &error
+        && error.kind() == ErrorKind::Denied
         && let Some(caller) = exchange.limits().cloned()
         && let Some(refusal) = exchange.refusal()
     {
@@ -50,8 +59,7 @@ pub(crate) fn fail(front: Front, mut exchange: Exchange, error: Error) -> Respon
         return refuse(front, exchange, &caller, &refusal, attempts);
     }
     let pointless = is_final(&error);
-    let error = for_client(error);
-    let mut response = error_response(front, &error);
+    let mut response = error_response(front, &for_client(&error));
     exchange.failed(&error, response.status().as_u16());
     let map = response.headers_mut();
     if pointless {
@@ -63,8 +71,8 @@ pub(crate) fn fail(front: Front, mut exchange: Exchange, error: Error) -> Respon
 }
 
 /// An error in the dialect's format, without request headers.
-pub(crate) fn error_response(front: Front, error: &Error) -> Response<Body> {
-    let reply = front.codec().write_error(error);
+pub(crate) fn error_response(front: Front, error: &ClientError) -> Response<Body> {
+    let reply = front.codec().write_client_error(error);
     let mut response = Response::new(Body::from(reply.body));
     *response.status_mut() =
         StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

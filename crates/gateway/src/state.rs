@@ -1,7 +1,7 @@
 //! The state built from one configuration; a reload replaces it as a whole.
 //!
 //! May use everything below the server: `admitted`, `catalogue`, `config`,
-//! `fetch`, `keys`, `pricing`, `quota`, `routes`, `shapes`.
+//! `fetch`, `keys`, `pricing`, `quota`, `refusal`, `routes`, `shapes`.
 
 mod plan;
 
@@ -13,7 +13,7 @@ use majordomo::llm::ModelInfo;
 use majordomo::nearest::nearest;
 use majordomo::spec::SpecError;
 use majordomo::transport::Transport;
-use majordomo::{BoxFuture, Chain, Error, ErrorKind, Image, Registry, Request, Result};
+use majordomo::{BoxFuture, Chain, Error, ErrorKind, Image, Registry, Request};
 use majordomo_rules::Processors;
 use majordomo_vision::{DescribeForTextOnly, FetchImage, Scope, Vision};
 
@@ -26,6 +26,7 @@ use crate::keys::ClientKeys;
 use crate::pricing::Pricing;
 use crate::processors;
 use crate::quota::LimitTerms;
+use crate::refusal::Result;
 use crate::routes::{PartitionSnapshot, Routes};
 use crate::shapes::{RemoteImages, Stateful};
 
@@ -202,8 +203,8 @@ impl GatewayState {
             Some(spec) => self
                 .registry
                 .model(&spec)
-                .map_err(|_| unknown_model(&problem)),
-            None => Err(self.unknown_model(model, &problem).await),
+                .map_err(|_| unknown_model(&problem).into()),
+            None => Err(self.unknown_model(model, &problem).await.into()),
         }
     }
 
@@ -315,7 +316,7 @@ fn unknown_model(problem: &SpecError) -> Error {
 struct VisionFetcher(Fetcher);
 
 impl FetchImage for VisionFetcher {
-    fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Image>> {
+    fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, majordomo::Result<Image>> {
         Box::pin(async move {
             let fetched = self.0.fetch(url).await;
             fetched.map_err(|why| Error::new(ErrorKind::Unsupported, why.to_string()))

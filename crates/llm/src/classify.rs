@@ -67,7 +67,8 @@ pub enum Class {
     Cancelled,
     /// The caller's deadline passed.
     Deadline,
-    /// Rejected locally, before any target was tried.
+    /// This process is overloaded or failed, or the chain is exhausted: no one target is
+    /// to blame.
     Local,
 }
 
@@ -207,9 +208,7 @@ pub fn classify(error: &Error) -> Class {
         ErrorKind::Cancelled => Class::Cancelled,
         ErrorKind::Deadline => Class::Deadline,
         ErrorKind::Spec => Class::Invalid,
-        // The gateway itself rejected the client's key.
-        ErrorKind::Local if error.key_owner() == KeyOwner::Client => Class::ClientAuth,
-        ErrorKind::Local | ErrorKind::Exhausted => Class::Local,
+        ErrorKind::Overloaded | ErrorKind::Internal | ErrorKind::Exhausted => Class::Local,
         // Carries no delay, so a busy target is not benched.
         ErrorKind::Busy => Class::RateLimited,
         ErrorKind::Provider | ErrorKind::Unknown => classify_response(error),

@@ -286,15 +286,13 @@ impl fmt::Display for ErrorReason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(detail, before) = self;
         let mut separator = *before;
-        // A local error's status is for the client's response; a chain's error lists those of
-        // its attempts.
-        let from_upstream = !matches!(detail.kind, ErrorKind::Local | ErrorKind::Exhausted);
+        // A chain's error lists the statuses and codes of its attempts.
+        let from_upstream = detail.kind != ErrorKind::Exhausted;
         if let Some(status) = detail.status.filter(|_| from_upstream) {
             write!(f, "{separator}HTTP {status}")?;
             separator = ": ";
         }
-        let own_code = detail.kind != ErrorKind::Exhausted;
-        if let Some(code) = detail.code.as_ref().filter(|_| own_code) {
+        if let Some(code) = detail.code.as_ref().filter(|_| from_upstream) {
             let space = if separator.is_empty() { "" } else { " " };
             write!(f, "{space}[{code}]")?;
             separator = ": ";
@@ -326,8 +324,8 @@ mod tests {
 
     #[test]
     fn only_an_upstream_status_is_displayed() {
-        let local = Error::new(ErrorKind::Local, "the body is too large").with_status(413);
-        assert_eq!(local.to_string(), "the body is too large");
+        let exhausted = Error::new(ErrorKind::Exhausted, "every target failed").with_status(503);
+        assert_eq!(exhausted.to_string(), "every target failed");
         let upstream = Error::http(413, "too large");
         assert_eq!(upstream.to_string(), "HTTP 413: too large");
     }

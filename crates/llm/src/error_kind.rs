@@ -49,8 +49,11 @@ pub enum ErrorKind {
     Spec,
     /// No target of the chain could serve the request.
     Exhausted,
-    /// The gateway rejected the request: a full queue, a shutdown.
-    Local,
+    /// This process lacks the memory or the threads for the request at the moment; no target
+    /// is at fault.
+    Overloaded,
+    /// A failure on this side, such as a processor that panicked.
+    Internal,
     /// The target's concurrency limit is reached; nothing was sent.
     Busy,
     /// Anything else.

@@ -75,9 +75,9 @@ impl Problem {
     pub fn into_error(self, image: usize) -> Error {
         let text = format!("image {image}: {self}");
         match self {
-            Self::Busy => Error::new(ErrorKind::Local, text)
-                .with_status(503)
-                .with_retry_after(Some(RETRY_AFTER)),
+            Self::Busy => {
+                Error::new(ErrorKind::Overloaded, text).with_retry_after(Some(RETRY_AFTER))
+            }
             _ => Error::new(ErrorKind::Unsupported, text),
         }
     }

@@ -311,8 +311,7 @@ impl Vision {
 }
 
 fn overloaded(exhausted: BudgetExhausted) -> Error {
-    Error::new(ErrorKind::Local, exhausted.to_string())
-        .with_status(503)
+    Error::new(ErrorKind::Overloaded, exhausted.to_string())
         .with_retry_after(Some(Duration::from_secs(1)))
 }
 

@@ -22,7 +22,7 @@ use std::time::SystemTime;
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Dialect, Error, Event, ModelInfo, Request, Response, Result};
 
-use crate::{Loss, ReadError, RequestEcho, Stopwatch};
+use crate::{ClientError, Loss, ReadError, RequestEcho, Stopwatch};
 
 /// Reads and writes one dialect, for both clients and providers.
 pub trait Codec: Send + Sync {
@@ -59,7 +59,12 @@ pub trait Codec: Send + Sync {
     fn read_error(&self, failed: &FailedResponse<'_>) -> Error;
 
     /// Writes an error for a client of this dialect.
-    fn write_error(&self, error: &Error) -> ErrorReply;
+    fn write_client_error(&self, error: &ClientError) -> ErrorReply;
+
+    /// Writes a chain's or a provider's error for a client of this dialect.
+    fn write_error(&self, error: &Error) -> ErrorReply {
+        self.write_client_error(&ClientError::from(error))
+    }
 
     /// Reads a provider's model list.
     fn read_models(&self, body: &[u8]) -> Result<Vec<ModelInfo>>;
@@ -118,7 +123,12 @@ pub trait StreamWriter: Send {
 
     /// Ends a started stream with the dialect's own error, never with a
     /// synthesized terminator.
-    fn fail(&mut self, error: &Error, out: &mut BytesMut);
+    fn fail_with(&mut self, error: &ClientError, out: &mut BytesMut);
+
+    /// Like [`fail_with`](Self::fail_with), with a chain's or a provider's error.
+    fn fail(&mut self, error: &Error, out: &mut BytesMut) {
+        self.fail_with(&ClientError::from(error), out);
+    }
 
     /// The losses so far.
     fn losses(&self) -> Vec<Loss>;

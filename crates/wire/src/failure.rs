@@ -6,10 +6,9 @@
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
-use majordomo_llm::{Class, Error, ErrorKind, retry_after};
+use majordomo_llm::{Error, ErrorKind, retry_after};
 
 use crate::FailedResponse;
-use crate::handles_all::handles_all;
 use crate::json::{self, Cursor, JsonKind, ReadResult};
 
 /// Longest message taken from a body that is not JSON.
@@ -196,54 +195,10 @@ fn seconds(text: &str) -> Option<Duration> {
     retry_after(header, SystemTime::UNIX_EPOCH)
 }
 
-handles_all!(20 of Class);
-
-/// The status to send to the client. Only Anthropic's clients know 529.
-pub(crate) fn status_for_client(error: &Error) -> u16 {
-    match status_with_overloads(error) {
-        529 => 503,
-        status => status,
-    }
-}
-
-/// The status to send to Anthropic's clients. An upstream that rejects the gateway's
-/// credentials is a bad gateway: the client's key and request are not at fault.
-pub(crate) fn status_with_overloads(error: &Error) -> u16 {
-    let own = |range: std::ops::Range<u16>| error.status().filter(|s| range.contains(s));
-    match error.class() {
-        Class::RateLimited | Class::Quota => 429,
-        Class::Denied => own(400..500).unwrap_or(429),
-        Class::ClientAuth => own(401..404).unwrap_or(401),
-        Class::ModelNotFound => 404,
-        Class::Conflict => own(400..500).unwrap_or(409),
-        Class::Unsupported | Class::ContextLength | Class::Policy => own(400..500).unwrap_or(400),
-        Class::Invalid => own(400..500).unwrap_or(400),
-        Class::Forbidden => 403,
-        Class::Cancelled => 499,
-        Class::Deadline => 504,
-        Class::Local => error.status().unwrap_or(503),
-        Class::Auth | Class::Tls | Class::NeverSent | Class::BadResponse | Class::Empty => 502,
-        Class::Transient => match error.kind() {
-            ErrorKind::Timeout(_) => 504,
-            _ => own(500..600).or(own(429..430)).unwrap_or(502),
-        },
-        _ => 502,
-    }
-}
-
-/// `retry-after` in whole seconds.
-pub(crate) fn retry_headers(error: &Error) -> Vec<(&'static str, String)> {
-    let seconds = |wait: std::time::Duration| wait.as_secs_f64().ceil().to_string();
-    error
-        .retry_after()
-        .map(|wait| ("retry-after", seconds(wait)))
-        .into_iter()
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ClientError;
 
     #[test]
     fn every_recorded_shape_of_error_body_is_read() {
@@ -391,13 +346,8 @@ mod tests {
         });
         assert_eq!(error.request_id(), Some("req_1"));
         assert_eq!(error.message(), "the provider gave no reason");
-        assert_eq!(retry_headers(&error), [("retry-after", "3".to_owned())]);
-        assert_eq!(status_for_client(&error), 429);
-    }
-
-    #[test]
-    fn a_rate_limit_without_a_retry_delay_stays_a_429() {
-        let error = Error::http(429, "slow down");
-        assert_eq!(status_for_client(&error), 429);
+        let error = ClientError::from(&error);
+        assert_eq!(error.retry_headers(), [("retry-after", "3".to_owned())]);
+        assert_eq!(error.status, 429);
     }
 }

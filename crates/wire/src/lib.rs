@@ -18,7 +18,7 @@
 //! ```
 //!
 //! Every dialect has a folder with the same files. They share `arguments`,
-//! `base64`, `conversation`, `custom_input`, `declared_tool`, `effort`, `failure`, `framing`,
+//! `base64`, `client_error`, `conversation`, `custom_input`, `declared_tool`, `effort`, `failure`, `framing`,
 //! `function_tool`, `json`, `loss`, `opaque_images`, `open_calls`, `overlong`, `request_echo`,
 //! `rfc3339`, `sealed_state`, `splice` and `tool_call_limits`, and use each other only where two
 //! dialects of one vendor overlap.
@@ -26,6 +26,7 @@
 mod arguments;
 mod base64;
 mod chat;
+mod client_error;
 mod codec;
 mod conversation;
 mod custom_input;
@@ -56,6 +57,7 @@ mod stopwatch;
 mod tool_call_limits;
 
 pub use chat::{ask_for_usage, is_usage_chunk};
+pub use client_error::ClientError;
 pub use codec::{
     Codec, CountTokens, ErrorReply, FailedResponse, Incoming, Outgoing, Reply, StreamReader,
     StreamWriter, Written,

@@ -3,7 +3,9 @@
 //! Agents compact their conversation when they find them, and most look at the message
 //! rather than at a code. Each dialect's error has its vendor's own words.
 
-use majordomo_llm::{Class, Error};
+use majordomo_llm::Class;
+
+use crate::ClientError;
 
 /// A vendor's words for a request that is too long.
 pub(crate) struct OverlongWords {
@@ -45,10 +47,10 @@ pub(crate) const OLLAMA: OverlongWords = OverlongWords {
 };
 
 /// The error's text, with the vendor's words if the request is too long.
-pub(crate) fn message(error: &Error, words: &OverlongWords) -> String {
-    let text = error.report();
-    match error.class() {
+pub(crate) fn message(error: &ClientError, words: &OverlongWords) -> String {
+    let text = &error.message;
+    match error.class {
         Class::ContextLength if !text.contains(words.mark) => format!("{}{text}", words.sentence),
-        _ => text,
+        _ => text.clone(),
     }
 }

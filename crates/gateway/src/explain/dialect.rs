@@ -1,13 +1,13 @@
 //! Determines the dialect of a request body: given, or guessed from its fields.
 
 use http::{HeaderMap, Method, Uri};
-use majordomo::Result;
 use majordomo::nearest::{did_you_mean, nearest};
 use serde_json::Value;
 
 use super::request::ExplainRequest;
 use super::{DialectFrom, bad};
 use crate::fronts::{Endpoint, Front, endpoint};
+use crate::refusal::Result;
 
 /// The front that would decode the body, and the model named by its path.
 pub(super) struct ChosenFront {

@@ -6,7 +6,7 @@
 //! fetched are only counted, no turn is taken, no session is pinned, and missing model
 //! lists are not requested.
 //!
-//! May use `fronts`, `keys`, `routes` and `state`.
+//! May use `fronts`, `keys`, `refusal`, `routes` and `state`.
 
 mod dialect;
 mod explanation;
@@ -15,7 +15,7 @@ mod request;
 mod targets;
 
 use majordomo::llm::{HeuristicEstimator, TokenEstimator};
-use majordomo::{Chain, Error, ErrorKind, Request, Result};
+use majordomo::{Chain, Request};
 use majordomo_vision::Scope;
 use majordomo_wire::Incoming;
 
@@ -25,6 +25,7 @@ pub use explanation::{
 pub use request::ExplainRequest;
 
 use crate::fronts;
+use crate::refusal::{RequestError, RequestRefusal, Result};
 use crate::routes::{DryRun, Route, RoutingContext};
 use crate::state::{GatewayState, session};
 
@@ -144,6 +145,6 @@ impl GatewayState {
     }
 }
 
-fn bad(text: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Provider, text.into()).with_status(400)
+fn bad(text: impl AsRef<str>) -> RequestError {
+    RequestRefusal::new(400, text).into()
 }

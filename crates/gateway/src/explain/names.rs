@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use majordomo::nearest::{did_you_mean, nearest};
-use majordomo::{Chain, Error, ErrorKind, Result};
+use majordomo::{Chain, Error, ErrorKind};
 
 use super::bad;
 use super::request::ExplainRequest;
 use crate::keys::ClientKey;
+use crate::refusal::Result;
 use crate::routes::Route;
 use crate::state::GatewayState;
 
@@ -35,7 +36,7 @@ impl GatewayState {
         found.map(Some).ok_or_else(|| {
             let near = nearest(name, self.routes.names());
             let text = format!("no route is named `{name}`{}", did_you_mean(near));
-            Error::new(ErrorKind::ModelNotFound, text)
+            Error::new(ErrorKind::ModelNotFound, text).into()
         })
     }
 
@@ -53,6 +54,6 @@ impl GatewayState {
             "`{model}` is not a route, an alias or a spec, and a dry run does not query \
              providers for their models ({problem})"
         );
-        Err(Error::new(ErrorKind::ModelNotFound, text))
+        Err(Error::new(ErrorKind::ModelNotFound, text).into())
     }
 }

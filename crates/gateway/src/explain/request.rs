@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use majordomo::Result;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::bad;
 use crate::keys::{ClientKey, ClientKeys};
+use crate::refusal::Result;
 
 /// A request to explain.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ExplainRequest {
     /// The body in any dialect, as sent by a client.
     pub body: Bytes,
@@ -88,7 +89,7 @@ impl ExplainRequest {
     /// let enclosed = ExplainRequest::read(text.into())?;
     /// assert_eq!(enclosed.path.as_deref(), Some("/v1/messages"));
     /// assert_eq!(enclosed.body, plain.body);
-    /// # Ok::<(), majordomo::Error>(())
+    /// # Ok::<(), majordomo_gateway::RequestError>(())
     /// ```
     pub fn read(bytes: Bytes) -> Result<Self> {
         let Ok(envelope) = serde_json::from_slice::<ExplainEnvelope<'_>>(&bytes) else {

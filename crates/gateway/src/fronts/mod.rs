@@ -8,9 +8,9 @@ mod labels;
 mod page;
 mod path;
 
+use majordomo::Class;
 use majordomo::llm::Dialect;
-use majordomo::{Class, Error};
-use majordomo_wire::{Codec, Protocol, ollama};
+use majordomo_wire::{ClientError, Codec, Protocol, ollama};
 
 pub(crate) use forwarded_headers::forwarded_headers;
 pub use labels::EndpointLabels;
@@ -77,8 +77,8 @@ impl Front {
     /// Whether this error of a streamed request is sent inside the stream, even if it is
     /// known before the first event. OpenAI accepts a request before it measures it, and
     /// Codex compacts only on `response.failed`.
-    pub(crate) fn fails_in_stream(self, error: &Error) -> bool {
-        self == Self::Responses && error.class() == Class::ContextLength
+    pub(crate) fn fails_in_stream(self, error: &ClientError) -> bool {
+        self == Self::Responses && error.class == Class::ContextLength
     }
 
     /// The field with the conversation, where a request without one is an error. Ollama's

@@ -13,7 +13,7 @@ use crate::{Limits, processors};
 /// # async fn start() -> Result<(), majordomo_gateway::StartError> {
 /// use majordomo_gateway::{Gateway, ServeOptions};
 ///
-/// let options = ServeOptions { config: Some("majordomo.toml".into()), ..ServeOptions::default() };
+/// let options = ServeOptions::default().with_config(Some("majordomo.toml".into()));
 /// let gateway = Gateway::builder().options(options).start().await?;
 /// gateway.run(std::future::pending()).await;
 /// # Ok(()) }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
-use majordomo::{Error, Result};
 
 use super::generate::{invalid, json, undecodable};
 use crate::admitted::AdmittedRequest;
 use crate::fronts::Front;
+use crate::refusal::Result;
 use crate::respond::fail;
 use crate::response_body::Body;
 use crate::state::GatewayState;
@@ -48,7 +48,7 @@ async fn count(
     let incoming = counter.read_request(body).map_err(undecodable)?;
     state.server.max_counts.check(&incoming.request)?;
     let named = model.or(incoming.model).filter(|model| !model.is_empty());
-    let model = named.ok_or_else(|| -> Error { invalid("the request names no model") })?;
+    let model = named.ok_or_else(|| invalid("the request names no model"))?;
     admitted.exchange.set_model(&model);
     admitted.allow(&model)?;
     let plan = state.plan_count(&model, incoming.request, admitted).await?;

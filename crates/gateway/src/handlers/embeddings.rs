@@ -6,12 +6,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Response;
 use majordomo::llm::AttemptLog;
-use majordomo::{Request, Result, Usage};
+use majordomo::{Request, Usage};
 use majordomo_wire::model_of;
 
 use super::generate::{invalid, json, undecodable};
 use crate::admitted::AdmittedRequest;
 use crate::fronts::Front;
+use crate::refusal::Result;
 use crate::respond::fail;
 use crate::response_body::Body;
 use crate::state::GatewayState;
@@ -56,5 +57,5 @@ async fn embedded(
         .await?;
     admitted.exchange.routed(&chain, trace, None);
     let chain = chain.gated_by(admitted.exchange.gate(&state.pricing));
-    chain.embed(front.dialect(), body).await
+    Ok(chain.embed(front.dialect(), body).await?)
 }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderValue, Response};
 use majordomo::chain::{ForwardedStream, Forwarding};
-use majordomo::{BoxFuture, Chain, Error, ErrorKind, Event, ModelExt, Part, Request, Result};
+use majordomo::{BoxFuture, Chain, ErrorKind, Event, ModelExt, Part, Request};
 use majordomo_vision::Scope;
-use majordomo_wire::{ForwardedCalls, Incoming, ReadError, Reply, RequestEcho, StreamWriter};
+use majordomo_wire::{
+    ClientError, ForwardedCalls, Incoming, ReadError, Reply, RequestEcho, StreamWriter,
+};
 use tokio::time::timeout;
 
 use crate::admitted::AdmittedRequest;
@@ -16,6 +18,7 @@ use crate::client_error::for_client;
 use crate::fronts::{Front, StreamMode, forwarded_headers};
 use crate::heavy_lane::LaneHandle;
 use crate::quota::AttemptLimits;
+use crate::refusal::{RequestRefusal, Result};
 use crate::relay::{Opener, Relay, ReplyOptions, reply};
 use crate::request_id::new_id;
 use crate::respond::fail;
@@ -72,10 +75,10 @@ async fn plan_request(
     if let Some(field) = front.required_messages()
         && request.prompt().messages.is_empty()
     {
-        return Err(invalid(&format!("`{field}` is missing or empty")));
+        return Err(invalid(&format!("`{field}` is missing or empty")).into());
     }
     let Some(model) = model.or(named).filter(|model| !model.is_empty()) else {
-        return Err(invalid("the request names no model"));
+        return Err(invalid("the request names no model").into());
     };
     admitted.exchange.set_model(&model);
     admitted.allow(&model)?;
@@ -126,12 +129,12 @@ async fn cheaper_chain(
 }
 
 /// Calls the chain, and the cheaper one if only that is covered by the budget.
-async fn affordable<T, F: Future<Output = Result<T>>>(
+async fn affordable<T, F: Future<Output = majordomo::Result<T>>>(
     (chain, cheaper): (Chain, Option<Chain>),
     journal: Option<Arc<CallJournal>>,
     request: Request,
     call: impl Fn(Chain, Request) -> F,
-) -> Result<T> {
+) -> majordomo::Result<T> {
     let Some(cheaper) = cheaper else {
         return call(chain, request).await;
     };
@@ -295,30 +298,31 @@ async fn respond_streaming(
             http_response
         }
         Err(error) => {
-            let for_stream = for_client(error.clone());
-            if !front.fails_in_stream(&for_stream) {
+            let error = error.into();
+            let shown = for_client(&error);
+            if !front.fails_in_stream(&shown) {
                 return fail(front, admitted.exchange, error);
             }
             options.echo = echo(front, asked.as_ref());
             let mut writer = opener(front, String::new(), options)(None);
             admitted.exchange.start_stream();
-            admitted.exchange.interrupted(&for_stream);
+            admitted.exchange.interrupted(&error, shown.class);
             let mut http_response = streaming_head(front, &admitted, array);
-            *http_response.body_mut() = failed_stream(&mut *writer, &for_stream);
+            *http_response.body_mut() = failed_stream(&mut *writer, &shown);
             http_response
         }
     }
 }
 
 /// A stream that begins and fails.
-fn failed_stream(writer: &mut dyn StreamWriter, error: &Error) -> Body {
+fn failed_stream(writer: &mut dyn StreamWriter, error: &ClientError) -> Body {
     let mut out = BytesMut::new();
     let begun = Event::Start {
         id: None,
         model: None,
     };
     writer.write(&begun, &mut out);
-    writer.fail(error, &mut out);
+    writer.fail_with(error, &mut out);
     Body::from(out.freeze())
 }
 
@@ -329,7 +333,7 @@ fn open(
     chains: (Chain, Option<Chain>),
     journal: Option<Arc<CallJournal>>,
     request: Request,
-) -> BoxFuture<'static, Result<Forwarding>> {
+) -> BoxFuture<'static, majordomo::Result<Forwarding>> {
     let open_one = move |chain: Chain, request: Request| async move {
         if front.forwards() {
             return chain.forward(request, front.dialect()).await;
@@ -373,14 +377,14 @@ fn model_of(target: &str) -> &str {
     target.split_once('/').map_or(target, |(_, model)| model)
 }
 
-/// A body that is not a request of this dialect. The reason is the error's cause, which
-/// may quote the request: clients see it, logs do not.
-pub(super) fn undecodable(error: ReadError) -> Error {
-    invalid("the request cannot be decoded").with_cause(error)
+/// A body that is not a request of this dialect. The detail may quote the request:
+/// clients see it, logs do not.
+pub(super) fn undecodable(error: ReadError) -> RequestRefusal {
+    invalid("the request cannot be decoded").with_detail(error)
 }
 
-pub(super) fn invalid(text: &str) -> Error {
-    Error::new(ErrorKind::Local, text).with_status(400)
+pub(super) fn invalid(text: &str) -> RequestRefusal {
+    RequestRefusal::new(400, text)
 }
 
 /// A JSON response.

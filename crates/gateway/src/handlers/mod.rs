@@ -2,7 +2,7 @@
 //! response.
 //!
 //! Handlers know dialects only through [`Front`](crate::fronts::Front). May use
-//! `admitted`, `clock`, `exchange`, `fronts`, `heavy_lane`, `relay`, `request_id`,
+//! `admitted`, `clock`, `exchange`, `fronts`, `heavy_lane`, `refusal`, `relay`, `request_id`,
 //! `respond`, `response_body`, `response_headers` and `state`.
 
 mod count_tokens;

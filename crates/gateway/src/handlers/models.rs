@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Response;
 use majordomo::llm::ModelInfo;
-use majordomo::{Capabilities, Error, ErrorKind, Result};
+use majordomo::{Capabilities, Error, ErrorKind};
 use majordomo_wire::ollama;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -14,6 +14,7 @@ use super::generate::{json, undecodable};
 use crate::admitted::AdmittedRequest;
 use crate::clock::unix_now;
 use crate::fronts::{Front, ListPage};
+use crate::refusal::Result;
 use crate::respond::fail;
 use crate::response_body::Body;
 use crate::state::GatewayState;
@@ -58,7 +59,7 @@ pub(crate) async fn ollama_show(
     let requested = ollama::read_show_request(&admitted.body).map_err(undecodable);
     let found = match requested {
         Ok(model) => model_info(state, &model, &admitted).await,
-        Err(error) => Err(error),
+        Err(refusal) => Err(refusal.into()),
     };
     match found {
         Ok(model) => completed(admitted, json(ollama::write_show(&model, unix_now()))),
@@ -95,7 +96,7 @@ async fn model_info(
             id: id.to_owned(),
             capabilities: Some(capabilities),
         })
-        .ok_or_else(|| Error::new(ErrorKind::ModelNotFound, "the chain is empty"))
+        .ok_or_else(|| Error::new(ErrorKind::ModelNotFound, "the chain is empty").into())
 }
 
 /// The only element of an encoded list.

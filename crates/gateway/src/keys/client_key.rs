@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use majordomo::llm::KeyOwner;
-use majordomo::{Error, ErrorKind};
 use majordomo_limits::LimitPolicy;
 use majordomo_rules::Glob;
 
 use super::{KeyEntry, KeyRefusal, KeyRole, TeamEntry};
+use crate::refusal::RequestRefusal;
 
 /// Allowed models that a rejection lists; the rest are counted.
 const MAX_LISTED: usize = 8;
@@ -127,7 +126,7 @@ impl ClientKey {
     }
 
     /// Rejects a model that it may not use.
-    pub(crate) fn allow(&self, model: &str) -> Result<(), Error> {
+    pub(crate) fn allow(&self, model: &str) -> Result<(), RequestRefusal> {
         if self.may_use(model) {
             return Ok(());
         }
@@ -137,8 +136,7 @@ impl ClientKey {
             self.allowed()
         );
         // OpenAI's code for a model that a valid key has no access to.
-        let error = Error::new(ErrorKind::Local, text).with_code("model_not_found");
-        Err(error.with_status(403).with_key_owner(KeyOwner::Client))
+        Err(RequestRefusal::of_key(403, text).with_code("model_not_found"))
     }
 
     /// The allowed models, for people.

@@ -15,11 +15,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use majordomo::llm::KeyOwner;
-use majordomo::{Error, ErrorKind};
 use secrecy::ExposeSecret;
 use subtle::ConstantTimeEq;
 
+use crate::refusal::RequestRefusal;
 pub use client_key::ClientKey;
 pub use entry::{KeyEntry, KeySecret, TeamEntry};
 pub use generate::{NewKey, generate_key};
@@ -72,11 +71,9 @@ pub enum KeyRefusal {
 }
 
 impl KeyRefusal {
-    /// The error for the client.
-    pub(crate) fn error(&self) -> Error {
-        Error::new(ErrorKind::Local, self.to_string())
-            .with_status(401)
-            .with_key_owner(KeyOwner::Client)
+    /// The refusal for the client.
+    pub(crate) fn refusal(&self) -> RequestRefusal {
+        RequestRefusal::of_key(401, self.to_string())
     }
 }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use http::{HeaderMap, Method, Request, Uri};
 use hyper::body::Incoming;
-use majordomo::{Error, ErrorKind};
 use majordomo_page::Viewer;
 
 use super::OperatorPeer;
 use crate::keys::{ClientKey, KeyRole};
 use crate::ledger_sink::now_millis;
+use crate::refusal::RequestRefusal;
 use crate::server::ServerContext;
 use crate::trust::{Boundary, Session, Visible, authenticate_client, authorize, presents_key};
 
@@ -65,12 +65,12 @@ pub(super) fn admit(
     method: &Method,
     uri: &Uri,
     headers: &HeaderMap,
-) -> Result<OperatorCaller, Error> {
+) -> Result<OperatorCaller, RequestRefusal> {
     let boundary = Boundary::Operator {
         on_loopback: peer.on_loopback,
     };
     let judged = boundary.check(method, uri, headers);
-    judged.map_err(|refusal| refusal.error())?;
+    judged.map_err(|refusal| refusal.refusal())?;
     if peer.on_loopback {
         return Ok(OperatorCaller::Local);
     }
@@ -83,7 +83,7 @@ pub(super) fn admit(
         authorize(&session.key, method, uri.path())?;
         if !session.permits(method, uri, headers) {
             let text = "a change in a session must come from the page itself: reload it";
-            return Err(Error::new(ErrorKind::Local, text).with_status(403));
+            return Err(RequestRefusal::new(403, text));
         }
         return Ok(OperatorCaller::Browser(session));
     }
@@ -92,8 +92,7 @@ pub(super) fn admit(
     // A non-loopback address always requires a key, even if a later configuration has
     // none.
     let Some(key) = key else {
-        let error = Error::new(ErrorKind::Local, "a key is required");
-        return Err(error.with_status(401));
+        return Err(RequestRefusal::of_key(401, "a key is required"));
     };
     authorize(&key, method, uri.path())?;
     Ok(OperatorCaller::Key(key))

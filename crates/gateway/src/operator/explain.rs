@@ -6,16 +6,16 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
-use majordomo::Error;
 use majordomo_limits::Flow;
 use percent_encoding::percent_decode_str;
 use serde_json::json;
 
 use super::body::OperatorBody;
 use super::{json_page, text};
+use crate::client_error::for_client;
 use crate::explain::ExplainRequest;
-use crate::fronts::Front;
 use crate::keys::ClientKeys;
+use crate::refusal::RequestError;
 use crate::server::{ServerContext, admit_body_without_seat};
 use crate::state::GatewayState;
 
@@ -34,7 +34,7 @@ pub(super) async fn respond(
     let (permit, body) = match admit_body_without_seat(context, &head.headers, body, max_body).await
     {
         Ok(read) => read,
-        Err(error) => return error_response(&error),
+        Err(refusal) => return error_response(&refusal.into()),
     };
     let keys = context.keys();
     let (state, bytes) = (Arc::clone(state), body.len());
@@ -110,11 +110,11 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/json")
 }
 
-fn error_response(error: &Error) -> Response<OperatorBody> {
-    let status = Front::Chat.codec().write_error(error).status;
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
-    let mut response = json_page(status, &json!({ "error": error.message() }));
-    if let Some(wait) = error.retry_after() {
+fn error_response(error: &RequestError) -> Response<OperatorBody> {
+    let shown = for_client(error);
+    let status = StatusCode::from_u16(shown.status).unwrap_or(StatusCode::BAD_REQUEST);
+    let mut response = json_page(status, &json!({ "error": shown.message }));
+    if let Some(wait) = shown.retry_after {
         let seconds = HeaderValue::from(wait.as_secs().max(1));
         response.headers_mut().insert(header::RETRY_AFTER, seconds);
     }

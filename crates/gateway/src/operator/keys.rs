@@ -41,7 +41,7 @@ async fn answer(
     let read = admit_body_without_seat(context, &head.headers, body, MAX_BODY).await;
     let (_permit, body) = match read {
         Ok(read) => read,
-        Err(error) => return AccessReply::error(error.status().unwrap_or(400), error.message()),
+        Err(refusal) => return AccessReply::error(refusal.status(), refusal.message()),
     };
     if !body.is_empty() && !is_json(&head.headers) {
         let text = "send the request as `content-type: application/json`";

@@ -5,7 +5,7 @@
 //! On loopback no key is required; elsewhere a key of role `viewer` may read what concerns
 //! its team and one of role `operator` may do everything. Serves TLS if the gateway does.
 //!
-//! May use `access`, `bench_history`, `explain`, `fronts`, `handlers`, `live`, `routes`,
+//! May use `access`, `bench_history`, `explain`, `fronts`, `handlers`, `live`, `refusal`, `routes`,
 //! `server`, `state`, `traces` and `trust`.
 
 mod access;
@@ -34,7 +34,6 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use majordomo::Error;
 use serde::Serialize;
 use tokio::net::TcpListener;
 
@@ -46,6 +45,7 @@ use open_connections::{InFlight, OpenConnections};
 pub(crate) use thread::OperatorThread;
 
 use crate::access::AccessRequest;
+use crate::refusal::RequestRefusal;
 use crate::server::{ServerContext, TlsAcceptorHandle, ready};
 use crate::state::GatewayState;
 use crate::traces::RequestTrace;
@@ -196,7 +196,7 @@ async fn respond(
         ) {
             Ok(caller) => caller,
             Err(error)
-                if error.status() == Some(401)
+                if error.status() == 401
                     && access::asks_for_a_page(&request)
                     && state.config().page.enabled =>
             {
@@ -347,13 +347,10 @@ fn ledger_metrics(status: &majordomo_ledger::StatusSnapshot) -> String {
     text
 }
 
-fn error_response(error: &Error) -> Response<OperatorBody> {
-    let status = error
-        .status()
-        .and_then(|status| StatusCode::from_u16(status).ok());
-    let status = status.unwrap_or(StatusCode::FORBIDDEN);
-    let mut response = text(status, format!("{}\n", error.message()));
-    if let Some(wait) = error.retry_after() {
+fn error_response(refusal: &RequestRefusal) -> Response<OperatorBody> {
+    let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::FORBIDDEN);
+    let mut response = text(status, format!("{}\n", refusal.message()));
+    if let Some(wait) = refusal.retry_after() {
         let seconds = HeaderValue::from(wait.as_secs().max(1));
         response.headers_mut().insert(header::RETRY_AFTER, seconds);
     }

@@ -78,7 +78,7 @@ fn context<'a>(task: &ProcessorTask<'a, '_>) -> Result<&'a DescribeContext, Proc
     let context = task.extensions.get();
     context.ok_or_else(|| {
         let text = "the vision proxy has no engine";
-        Error::new(ErrorKind::Local, text).with_status(500).into()
+        Error::new(ErrorKind::Internal, text).into()
     })
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn refusal_error(
         }
         RefusedBy::Unpriced => (out_of_money(&text, front), true),
         RefusedBy::Unreachable(_) => {
-            let error = Error::new(ErrorKind::Local, text).with_status(503);
+            let error = Error::new(ErrorKind::Denied, text).with_status(503);
             (error.with_retry_after(refusal.retry_after), false)
         }
         _ => {

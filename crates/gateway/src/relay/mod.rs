@@ -8,7 +8,7 @@
 //! failure ends the stream with the dialect's error, never with a synthesized ending,
 //! and the connection is closed.
 //!
-//! May use `client_error`, `clock`, `exchange`, `fronts` and `heavy_lane`.
+//! May use `client_error`, `clock`, `exchange`, `fronts`, `heavy_lane` and `refusal`.
 
 mod gemini_array;
 mod joined_chunks;
@@ -34,6 +34,7 @@ use crate::client_error::for_client;
 use crate::exchange::Exchange;
 use crate::fronts::Front;
 use crate::heavy_lane::LaneHandle;
+use crate::refusal::RequestError;
 
 /// Maximum bytes that are batched into one frame.
 const MAX_BATCH: usize = 32 * 1024;
@@ -76,7 +77,7 @@ enum RelayState {
     Raw(RawChunkStream, Opener),
     /// The error is written; the connection is closed once it is flushed.
     Flushing(bool),
-    FinishedRequest,
+    Ended,
 }
 
 /// Creates the writer, with the model name that the upstream reported, if any.
@@ -183,7 +184,7 @@ impl Relay {
                 RelayState::Opening(opening, _) => {
                     match std::task::ready!(opening.as_mut().poll(cx)) {
                         Ok(forwarding) => self.opened(forwarding),
-                        Err(error) => return self.fail(&for_client(error), BytesMut::new()),
+                        Err(error) => return self.fail(&error.into(), BytesMut::new()),
                     }
                 }
                 RelayState::Events(..) => return self.poll_events(cx),
@@ -195,10 +196,10 @@ impl Relay {
                     return Poll::Pending;
                 }
                 RelayState::Flushing(true) => {
-                    self.state = RelayState::FinishedRequest;
+                    self.state = RelayState::Ended;
                     return Poll::Ready(Some(Err(BrokenStream)));
                 }
-                RelayState::FinishedRequest => return Poll::Ready(None),
+                RelayState::Ended => return Poll::Ready(None),
             }
         }
     }
@@ -206,7 +207,7 @@ impl Relay {
     fn opened(&mut self, forwarding: Forwarding) {
         self.exchange
             .served(&forwarding.target, &forwarding.attempt_log);
-        let state = std::mem::replace(&mut self.state, RelayState::FinishedRequest);
+        let state = std::mem::replace(&mut self.state, RelayState::Ended);
         if let RelayState::Opening(_, opener) = state {
             self.state = RelayState::of(forwarding.stream, opener);
         }
@@ -222,7 +223,7 @@ impl Relay {
             match events.as_mut().poll_next(cx) {
                 Poll::Ready(Some(Ok(event))) => {
                     if self.content_sent && matches!(event, Event::Start { .. }) {
-                        return self.fail(&started_over(), out);
+                        return self.fail(&started_over().into(), out);
                     }
                     self.content_sent |= event.is_semantic();
                     self.exchange.observe(&event);
@@ -230,16 +231,16 @@ impl Relay {
                     writer.write(&event, &mut out);
                     if matches!(event, Event::Finish(_)) {
                         self.exchange.add_losses(writer.losses());
-                        self.state = RelayState::FinishedRequest;
+                        self.state = RelayState::Ended;
                         return self.emit(out.freeze());
                     }
                     if out.len() >= MAX_BATCH {
                         return self.emit(out.freeze());
                     }
                 }
-                Poll::Ready(Some(Err(error))) => return self.fail(&error, out),
+                Poll::Ready(Some(Err(error))) => return self.fail(&error.into(), out),
                 Poll::Ready(None) => {
-                    self.state = RelayState::FinishedRequest;
+                    self.state = RelayState::Ended;
                     return self.emit(out.freeze());
                 }
                 Poll::Pending if out.is_empty() => return Poll::Pending,
@@ -250,10 +251,10 @@ impl Relay {
 
     fn emit(&mut self, bytes: Bytes) -> Poll<Option<Result<Bytes, BrokenStream>>> {
         let bytes = match &mut self.array {
-            Some(array) => array.convert(&bytes, matches!(self.state, RelayState::FinishedRequest)),
+            Some(array) => array.convert(&bytes, matches!(self.state, RelayState::Ended)),
             None => bytes,
         };
-        if bytes.is_empty() && matches!(self.state, RelayState::FinishedRequest) {
+        if bytes.is_empty() && matches!(self.state, RelayState::Ended) {
             return Poll::Ready(None);
         }
         Poll::Ready(Some(Ok(bytes)))
@@ -274,15 +275,17 @@ impl Relay {
                     let ended = matches!(chunk.events.last(), Some(Event::Finish(_)));
                     out.push(self.calls.complete_frames(chunk.bytes));
                     if ended {
-                        self.state = RelayState::FinishedRequest;
+                        self.state = RelayState::Ended;
                     }
                     if ended || out.len() >= MAX_BATCH {
                         return self.emit(out.into_bytes());
                     }
                 }
-                Poll::Ready(Some(Err(error))) => return self.fail(&error, out.into_mut()),
+                Poll::Ready(Some(Err(error))) => {
+                    return self.fail(&error.into(), out.into_mut());
+                }
                 Poll::Ready(None) => {
-                    self.state = RelayState::FinishedRequest;
+                    self.state = RelayState::Ended;
                     return self.emit(out.into_bytes());
                 }
                 Poll::Pending if out.len() == 0 => return Poll::Pending,
@@ -294,31 +297,29 @@ impl Relay {
     /// Ends the stream with its dialect's error. None if it has already ended.
     pub(crate) fn cut(
         &mut self,
-        error: &Error,
+        error: &RequestError,
     ) -> Option<Poll<Option<Result<Bytes, BrokenStream>>>> {
-        let over = matches!(
-            self.state,
-            RelayState::Flushing(_) | RelayState::FinishedRequest
-        );
+        let over = matches!(self.state, RelayState::Flushing(_) | RelayState::Ended);
         (!over).then(|| self.fail(error, BytesMut::new()))
     }
 
     /// Appends the dialect's error to `out` and ends the stream.
     fn fail(
         &mut self,
-        error: &Error,
+        error: &RequestError,
         mut out: BytesMut,
     ) -> Poll<Option<Result<Bytes, BrokenStream>>> {
         let state = std::mem::replace(&mut self.state, RelayState::Flushing(false));
         let writer = match state {
             RelayState::Events(_, writer, opener) => Some(writer.unwrap_or_else(|| opener(None))),
             RelayState::Opening(_, opener) | RelayState::Raw(_, opener) => Some(opener(None)),
-            RelayState::Flushing(_) | RelayState::FinishedRequest => None,
+            RelayState::Flushing(_) | RelayState::Ended => None,
         };
+        let shown = for_client(error);
         if let Some(mut writer) = writer {
-            writer.fail(error, &mut out);
+            writer.fail_with(&shown, &mut out);
         }
-        self.exchange.interrupted(error);
+        self.exchange.interrupted(error, shown.class);
         self.emit(out.freeze())
     }
 }

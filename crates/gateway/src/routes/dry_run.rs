@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use majordomo::{Chain, Request, Result};
+use majordomo::{Chain, Request};
 use majordomo_balance::PickSource;
 use majordomo_rules::{Applied, Verdict, dry_run};
 use serde::Serialize;
 
 use super::partition::RouteService;
 use super::route::{Route, RoutingContext};
+use crate::refusal::Result;
 
 /// A service that would be tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Candidate {
     /// Its spec as written in the file.
     pub service: String,

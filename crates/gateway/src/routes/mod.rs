@@ -4,7 +4,7 @@
 //! edits the request (`proxy_vision`); then the partition's pool orders its services. The
 //! result is one chain.
 //!
-//! May use `config`, `clock` and `processors`.
+//! May use `config`, `clock`, `processors` and `refusal`.
 
 mod blind_describer;
 mod conditions;

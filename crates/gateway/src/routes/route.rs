@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::{Extensions, HeaderMap};
 use majordomo::llm::Change;
-use majordomo::{Chain, Error, ErrorKind, Registry, Request, Result};
+use majordomo::{Chain, Registry, Request};
 use majordomo_balance::{Pick, PickSource, PoolConfig, SessionKey};
 use majordomo_rules::Glob;
 use majordomo_rules::{
@@ -18,6 +18,7 @@ use super::partition::{Partition, RouteService, now};
 use crate::clock::wall_clock;
 use crate::config::{self, Diagnostic};
 use crate::processors::DescribeContext;
+use crate::refusal::{RequestRefusal, Result};
 
 /// A model name or pattern, with its rules and partitions.
 pub(crate) struct Route {
@@ -320,10 +321,10 @@ impl Route {
     /// The active services in file order, for uses other than serving a request.
     pub(crate) fn declared_chain(&self, requested: &str, registry: &Registry) -> Result<Chain> {
         let active = self.base.services.iter().filter(|service| service.active);
-        let chains: Result<Vec<Chain>> = active
+        let chains: majordomo::Result<Vec<Chain>> = active
             .map(|service| service.chain(requested, registry))
             .collect();
-        Chain::join(&chains?).ok_or_else(|| self.no_active_service())
+        Ok(Chain::join(&chains?).ok_or_else(|| self.no_active_service())?)
     }
 
     /// Every service, including those of rules.
@@ -332,8 +333,8 @@ impl Route {
         self.base.services.iter().chain(rule_partitions)
     }
 
-    pub(super) fn no_active_service(&self) -> Error {
+    pub(super) fn no_active_service(&self) -> RequestRefusal {
         let text = format!("no service of the route `{}` is active", self.name);
-        Error::new(ErrorKind::Local, text).with_status(503)
+        RequestRefusal::new(503, text)
     }
 }

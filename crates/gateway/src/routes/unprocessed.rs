@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use majordomo::{Chain, Request, Result};
+use majordomo::{Chain, Request};
 use majordomo_rules::destination;
 
 use super::route::{Route, RouteTrace, RoutingContext};
+use crate::refusal::Result;
 
 impl Route {
     /// Orders the services. Conditions see `request`, which is empty if the dialect's

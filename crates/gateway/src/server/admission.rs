@@ -12,12 +12,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use majordomo::{Error, ErrorKind, Result};
 use majordomo_limits::{Acquire, Bounds, Budget, FairSemaphore, Flow, Permit as FairPermit};
 use tokio::time::{Instant, timeout};
 
 use crate::config::ServerSettings;
 use crate::keys::{ClientKey, ClientKeys};
+use crate::refusal::RequestRefusal;
 
 /// Charge for a request's head and task, before its body.
 const BASE_COST: u64 = 16 * 1024;
@@ -142,7 +142,7 @@ impl Admission {
 
 impl WaitBudget<'_> {
     /// Waits for the base cost.
-    pub(crate) async fn reserve(&mut self) -> Result<RequestPermit> {
+    pub(crate) async fn reserve(&mut self) -> Result<RequestPermit, RequestRefusal> {
         let admission = self.admission;
         let bytes = admission.bytes.acquire(self.flow, admission.base_cost);
         let bytes = self.wait_for(bytes).await?;
@@ -156,13 +156,13 @@ impl WaitBudget<'_> {
     }
 
     /// Waits for a seat.
-    pub(crate) async fn seat(&mut self, permit: &mut RequestPermit) -> Result<()> {
+    pub(crate) async fn seat(&mut self, permit: &mut RequestPermit) -> Result<(), RequestRefusal> {
         let seat = self.admission.seats.acquire(self.flow, 1);
         permit.seat = Some(self.wait_for(seat).await?);
         Ok(())
     }
 
-    async fn wait_for(&mut self, units: Acquire) -> Result<FairPermit> {
+    async fn wait_for(&mut self, units: Acquire) -> Result<FairPermit, RequestRefusal> {
         let began = Instant::now();
         let got = timeout(self.left, units).await;
         self.left = self.left.saturating_sub(began.elapsed());
@@ -178,7 +178,7 @@ impl RequestPermit {
 
     /// Grows the reservation to a body of `length` bytes so far and at most `most`.
     /// Never waits: two half-read bodies could wait for each other.
-    pub(crate) fn grow_to(&mut self, length: u64, most: u64) -> Result<()> {
+    pub(crate) fn grow_to(&mut self, length: u64, most: u64) -> Result<(), RequestRefusal> {
         let held = self.bytes.units();
         if length <= held {
             return Ok(());
@@ -201,11 +201,9 @@ impl RequestPermit {
     }
 }
 
-pub(super) fn overloaded() -> Error {
+pub(super) fn overloaded() -> RequestRefusal {
     let text = "the gateway is overloaded: too many requests are being served; retry later";
-    Error::new(ErrorKind::Local, text)
-        .with_status(503)
-        .with_retry_after(Some(RETRY_AFTER))
+    RequestRefusal::new(503, text).with_retry_after(RETRY_AFTER)
 }
 
 #[cfg(test)]
@@ -228,7 +226,11 @@ mod tests {
     }
 
     /// Admits one request, through the queue if necessary.
-    async fn enter(admission: &Admission, flow: Flow, body: u64) -> Result<RequestPermit> {
+    async fn enter(
+        admission: &Admission,
+        flow: Flow,
+        body: u64,
+    ) -> Result<RequestPermit, RequestRefusal> {
         let mut wait_budget = admission.wait_budget(flow);
         let mut permit = match admission.try_reserve(flow) {
             Some(permit) => permit,
@@ -249,7 +251,7 @@ mod tests {
             panic!("two were admitted");
         };
         assert_eq!(began.elapsed(), Duration::from_secs(5));
-        assert_eq!(error.status(), Some(503));
+        assert_eq!(error.status(), 503);
         assert_eq!(error.retry_after(), Some(Duration::from_secs(1)));
         drop(first);
         assert!(enter(&admission, one(), 10).await.is_ok());

@@ -3,13 +3,13 @@
 use bytes::Bytes;
 use http::HeaderMap;
 use hyper::body::{Body, Incoming};
-use majordomo::Result;
 use majordomo_limits::Flow;
 use tokio::task::yield_now;
 
 use super::admission::{Admission, RequestPermit, overloaded};
 use super::body_reader::{BodyReader, Pace, check_body_headers};
 use super::context::ServerContext;
+use crate::refusal::RequestRefusal;
 
 /// Reads a request's body and admits it, immediately or through the queue. Dropping the
 /// future releases everything it holds, including its position in the queue.
@@ -19,7 +19,7 @@ pub(super) async fn admit_body(
     body: Incoming,
     limit: u64,
     pace: Pace<'_>,
-) -> Result<(RequestPermit, Bytes)> {
+) -> Result<(RequestPermit, Bytes), RequestRefusal> {
     let mut reader = BodyReader::new(body, limit);
     let mut wait_budget = admission.wait_budget(flow);
     let mut permit = match admission.try_reserve(flow) {
@@ -52,7 +52,7 @@ pub(crate) async fn admit_body_without_seat(
     headers: &HeaderMap,
     body: Incoming,
     limit: u64,
-) -> Result<(RequestPermit, Bytes)> {
+) -> Result<(RequestPermit, Bytes), RequestRefusal> {
     let announced = body.size_hint().lower();
     check_body_headers(headers, announced, limit)?;
     let permit = context.admission().try_reserve(Flow::named("operator"));

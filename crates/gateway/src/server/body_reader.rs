@@ -11,11 +11,11 @@ use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
-use majordomo::{Error, ErrorKind, Result};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::admission::RequestPermit;
 use super::limits::Limits;
+use crate::refusal::RequestRefusal;
 
 /// Bytes of a body that are read before its reservation.
 const PREFETCH: u64 = 64 * 1024;
@@ -50,7 +50,11 @@ impl Pace<'_> {
 }
 
 /// Checks encoding and announced length before a body is read.
-pub(super) fn check_body_headers(headers: &HeaderMap, announced: u64, max_body: u64) -> Result<()> {
+pub(super) fn check_body_headers(
+    headers: &HeaderMap,
+    announced: u64,
+    max_body: u64,
+) -> Result<(), RequestRefusal> {
     if let Some(encoding) = headers.get(CONTENT_ENCODING)
         && encoding != "identity"
     {
@@ -134,7 +138,7 @@ impl BodyReader {
         &mut self,
         permit: &mut RequestPermit,
         pace: Pace<'_>,
-    ) -> Result<Bytes> {
+    ) -> Result<Bytes, RequestRefusal> {
         let limits = pace.limits;
         let floor = limits.slowest_body as f64 * limits.body_window.as_secs_f64();
         let began = Instant::now();
@@ -225,13 +229,13 @@ impl BodyReader {
     }
 }
 
-fn too_large(max_body: u64) -> Error {
+fn too_large(max_body: u64) -> RequestRefusal {
     let text = format!("the body is larger than {max_body} bytes; `max_body` sets the limit");
     rejected(413, &text)
 }
 
-fn rejected(status: u16, text: &str) -> Error {
-    Error::new(ErrorKind::Local, text).with_status(status)
+fn rejected(status: u16, text: &str) -> RequestRefusal {
+    RequestRefusal::new(status, text)
 }
 
 #[cfg(test)]

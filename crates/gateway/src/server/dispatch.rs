@@ -12,7 +12,6 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version};
 use hyper::body::{Body as _, Incoming};
 use majordomo::llm::AttemptLog;
-use majordomo::{Error, ErrorKind};
 use majordomo_limits::{Permit, Refusal};
 
 use super::admission::{RequestPermit, flow_of};
@@ -36,6 +35,7 @@ use crate::identity::CallerIdentity;
 use crate::keys::{ClientKey, ClientKeys};
 use crate::quota::CallerLimits;
 use crate::record::{RequestKind, TraceParent, unix_millis};
+use crate::refusal::RequestRefusal;
 use crate::respond::{error_response, fail, refuse};
 use crate::response_body::Body;
 use crate::state::GatewayState;
@@ -114,11 +114,11 @@ async fn admit(
     let mut exchange = Exchange::new(arrival, context.sinks());
     exchange.set_trace_parent(|| TraceParent::of(&head.headers));
     if let Some(RejectedHead { status, text }) = rejected {
-        let error = Error::new(ErrorKind::Local, text).with_status(status);
+        let error = RequestRefusal::new(status, text);
         return (fail(front, exchange, error), None);
     }
     if let Some(refusal) = outside {
-        return (fail(front, exchange, refusal.error()), None);
+        return (fail(front, exchange, refusal.refusal()), None);
     }
     let key = match authenticate_client(
         keys,
@@ -157,7 +157,7 @@ async fn admit(
         timeout: state.server.body_timeout,
     };
     let Some(unread) = body.take() else {
-        let error = Error::new(ErrorKind::Local, INTERNAL_ERROR).with_status(500);
+        let error = RequestRefusal::new(500, INTERNAL_ERROR);
         return (fail(front, exchange, error), None);
     };
     let (mut permit, body) = match admit_body(&admission, flow, unread, max_body, pace).await {
@@ -189,7 +189,7 @@ async fn admit(
     let response = tokio::select! {
         response = permit.budget().scope(work) => response,
         // Dropping the work logs the request.
-        () = context.cut.triggered() => error_response(front, &shutting_down()),
+        () = context.cut.triggered() => error_response(front, &(&shutting_down()).into()),
     };
     (response, Some(permit))
 }
@@ -231,7 +231,7 @@ async fn serve_heavy(
     });
     tokio::select! {
         response = job => response,
-        () = context.cut.triggered() => (error_response(front, &shutting_down()), None),
+        () = context.cut.triggered() => (error_response(front, &(&shutting_down()).into()), None),
     }
 }
 
@@ -249,8 +249,8 @@ fn catch_panic(
         .map(move |result| match result {
             Ok(response) => response,
             Err(_) => {
-                let error = Error::new(ErrorKind::Local, INTERNAL_ERROR);
-                error_response(front, &error.with_status(500))
+                let refusal = RequestRefusal::new(500, INTERNAL_ERROR);
+                error_response(front, &(&refusal).into())
             }
         })
 }
@@ -287,8 +287,7 @@ async fn handle(
 
 fn not_found(front: Front, path: &str, exchange: Exchange) -> Response<Body> {
     let text = format!("no such path: {}", clip(path, LONGEST_SHOWN_PATH));
-    let error = Error::new(ErrorKind::Local, text);
-    fail(front, exchange, error.with_status(404))
+    fail(front, exchange, RequestRefusal::new(404, text))
 }
 
 /// Checks a parsed head; raw bytes are checked by the socket.

@@ -7,12 +7,12 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use majordomo::{Error, ErrorKind};
 
 use super::activity::ActiveRequest;
 use super::admission::RequestPermit;
 use super::shutdown::{ShutdownSignal, Triggered};
 use super::stream_progress::StreamProgress;
+use crate::refusal::RequestRefusal;
 use crate::relay::BrokenStream;
 use crate::response_body::Body;
 
@@ -58,7 +58,7 @@ impl GuardedBody {
             && Pin::new(cut).poll(cx).is_ready()
         {
             self.cut = None;
-            if let Some(last) = relay.cut(&shutting_down()) {
+            if let Some(last) = relay.cut(&shutting_down().into()) {
                 return last.map(|item| item.map(|bytes| bytes.map(Frame::data)));
             }
         }
@@ -76,7 +76,7 @@ impl GuardedBody {
         let Body::Stream(relay) = &mut self.body else {
             return Poll::Ready(Some(Err(BrokenStream)));
         };
-        let error = Error::new(ErrorKind::Local, INTERNAL_ERROR).with_status(500);
+        let error = RequestRefusal::new(500, INTERNAL_ERROR).into();
         let written = catch_unwind(AssertUnwindSafe(|| relay.cut(&error)));
         match written {
             Ok(Some(last)) => last.map(|item| item.map(|bytes| bytes.map(Frame::data))),
@@ -88,10 +88,10 @@ impl GuardedBody {
 /// Client message after a panic.
 pub(super) const INTERNAL_ERROR: &str = "internal error: the gateway's log has the details";
 
-/// Error of a response that outlasts the drain timeout.
-pub(super) fn shutting_down() -> Error {
+/// The refusal of a response that outlasts the drain timeout.
+pub(super) fn shutting_down() -> RequestRefusal {
     let text = "server_shutdown: the gateway is shutting down; retry the request";
-    Error::new(ErrorKind::Local, text).with_status(503)
+    RequestRefusal::new(503, text)
 }
 
 impl HttpBody for GuardedBody {

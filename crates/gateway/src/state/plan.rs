@@ -1,12 +1,13 @@
 //! Plans a request: which chain serves it, and as what.
 
 use majordomo::llm::Change;
-use majordomo::{Chain, Request, Result};
+use majordomo::{Chain, Request};
 use majordomo_balance::{SessionHints, SessionKey};
 use majordomo_vision::Scope;
 
 use super::GatewayState;
 use crate::admitted::AdmittedRequest;
+use crate::refusal::Result;
 use crate::routes::{RouteTrace, Routed, RoutingContext};
 
 /// A request ready to be served, and the chain that serves it.

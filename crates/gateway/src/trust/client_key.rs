@@ -7,12 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, Uri};
-use majordomo::llm::KeyOwner;
-use majordomo::{Error, ErrorKind};
 use percent_encoding::percent_decode_str;
 
 use super::AuthThrottle;
 use crate::keys::{ClientKey, ClientKeys};
+use crate::refusal::RequestRefusal;
 
 /// Everything after "Bearer" is masked in messages, so it comes last.
 const NO_KEY: &str = "a key is required: send it as `x-api-key`, `x-goog-api-key`, `?key=` \
@@ -27,22 +26,20 @@ pub(crate) fn authenticate_client(
     headers: &HeaderMap,
     uri: &Uri,
     now_millis: i64,
-) -> Result<Option<Arc<ClientKey>>, Error> {
-    match_key(keys, headers, uri, now_millis).map_err(|error| {
-        let wrong = error.status() == Some(401) && !presented(headers, uri).is_empty();
+) -> Result<Option<Arc<ClientKey>>, RequestRefusal> {
+    match_key(keys, headers, uri, now_millis).map_err(|refusal| {
+        let wrong = refusal.status() == 401 && !presented(headers, uri).is_empty();
         if wrong && auth_throttle.is_throttled(from) {
             throttled()
         } else {
-            error
+            refusal
         }
     })
 }
 
-fn throttled() -> Error {
+fn throttled() -> RequestRefusal {
     let text = "too many wrong keys from this address, and this one is also wrong";
-    Error::new(ErrorKind::Local, text)
-        .with_status(429)
-        .with_retry_after(Some(Duration::from_secs(1)))
+    RequestRefusal::new(429, text).with_retry_after(Duration::from_secs(1))
 }
 
 fn match_key(
@@ -50,7 +47,7 @@ fn match_key(
     headers: &HeaderMap,
     uri: &Uri,
     now_millis: i64,
-) -> Result<Option<Arc<ClientKey>>, Error> {
+) -> Result<Option<Arc<ClientKey>>, RequestRefusal> {
     if keys.is_keyless() {
         return Ok(None);
     }
@@ -60,11 +57,11 @@ fn match_key(
         [] => Err(refused(NO_KEY)),
         [key] => match keys.check(key, now_millis) {
             Ok(key) => Ok(Some(key)),
-            Err(refusal) => Err(refusal.error()),
+            Err(refusal) => Err(refusal.refusal()),
         },
         _ => {
             let text = "the request contains two different keys: send one";
-            Err(Error::new(ErrorKind::Local, text).with_status(400))
+            Err(RequestRefusal::new(400, text))
         }
     }
 }
@@ -88,10 +85,8 @@ fn presented(headers: &HeaderMap, uri: &Uri) -> Vec<String> {
     plain.map(str::to_owned).chain(in_query).collect()
 }
 
-fn refused(text: &str) -> Error {
-    Error::new(ErrorKind::Local, text)
-        .with_status(401)
-        .with_key_owner(KeyOwner::Client)
+fn refused(text: &str) -> RequestRefusal {
+    RequestRefusal::of_key(401, text)
 }
 
 #[cfg(test)]

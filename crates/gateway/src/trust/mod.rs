@@ -6,7 +6,7 @@
 //! as `Host`. `client_key` checks keys, `role` their roles on the operator's listener,
 //! `session` the cookies of signed-in browsers, and `auth_throttle` limits wrong keys.
 //!
-//! May use `keys`. Knows no dialect, route or target.
+//! May use `keys` and `refusal`. Knows no dialect, route or target.
 
 mod auth_throttle;
 mod client_key;
@@ -21,7 +21,8 @@ mod tests;
 
 use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue, Method, Uri};
-use majordomo::{Error, ErrorKind};
+
+use crate::refusal::RequestRefusal;
 
 pub(crate) use auth_throttle::AuthThrottle;
 pub(crate) use client_key::{authenticate_client, presents_key};
@@ -98,8 +99,8 @@ fn page(origin: Option<&str>) -> String {
 
 impl BoundaryRefusal {
     /// The error for the client.
-    pub(crate) fn error(&self) -> Error {
-        Error::new(ErrorKind::Local, self.to_string()).with_status(403)
+    pub(crate) fn refusal(&self) -> RequestRefusal {
+        RequestRefusal::new(403, self.to_string())
     }
 }
 

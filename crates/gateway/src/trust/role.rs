@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use http::Method;
-use majordomo::{Error, ErrorKind};
 
 use crate::keys::{ClientKey, KeyRole};
+use crate::refusal::RequestRefusal;
 
 /// What a viewer may read, of its own team.
 const TEAM_READS: [(Method, &str); 4] = [
@@ -67,7 +67,11 @@ enum Needed {
 }
 
 /// Rejects a key with an insufficient role.
-pub(crate) fn authorize(key: &ClientKey, method: &Method, path: &str) -> Result<(), Error> {
+pub(crate) fn authorize(
+    key: &ClientKey,
+    method: &Method,
+    path: &str,
+) -> Result<(), RequestRefusal> {
     let needed = needed(method, path);
     let (role, all) = (key.role(), key.sees_all());
     let enough = match needed {
@@ -86,7 +90,7 @@ pub(crate) fn authorize(key: &ClientKey, method: &Method, path: &str) -> Result<
              [[keys]] entry",
             key.name(),
         );
-        return Err(Error::new(ErrorKind::Local, text).with_status(403));
+        return Err(RequestRefusal::new(403, text));
     }
     Ok(())
 }
@@ -181,7 +185,7 @@ mod tests {
             let visible = authorize(&key, &Method::GET, path).map(|()| Visible::of(&key));
             visible.map_err(|error| error.status())
         };
-        let refused = Err(Some(403));
+        let refused = Err(403);
         for (name, usage, metrics, keys) in [
             ("a", Ok(Visible::Team("search".into())), false, false),
             ("b", Ok(Visible::Key("b".into())), false, false),

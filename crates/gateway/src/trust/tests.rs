@@ -88,8 +88,8 @@ fn a_rejected_page_learns_which_setting_allows_its_site() {
     };
     let rejection = |lines: &[(&str, &str)]| {
         let lines = [&[("host", "localhost:4100")][..], lines].concat();
-        let error = check(boundary, &lines).unwrap_err().error();
-        assert_eq!(error.status(), Some(403));
+        let error = check(boundary, &lines).unwrap_err().refusal();
+        assert_eq!(error.status(), 403);
         error.message().to_owned()
     };
     let named = rejection(&[("origin", "https://evil.example")]);

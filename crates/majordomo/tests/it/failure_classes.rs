@@ -213,7 +213,7 @@ async fn the_callers_cancellation_or_deadline_stops_the_chain_without_penalty() 
     let rows = [
         kind(ErrorKind::Cancelled),
         kind(ErrorKind::Deadline),
-        kind(ErrorKind::Local),
+        kind(ErrorKind::Overloaded),
     ];
     assert_rows(rows, STOPS).await;
 }

@@ -195,7 +195,7 @@ async fn stuck_threads_keep_their_permits_and_a_fully_stuck_pool_refuses_work() 
     assert_eq!(fit(0).await.kind(), ErrorKind::Unsupported);
     assert_eq!(fit(1).await.kind(), ErrorKind::Unsupported);
     let busy = fit(2).await;
-    assert_eq!(busy.kind(), ErrorKind::Local);
+    assert_eq!(busy.kind(), ErrorKind::Overloaded);
     assert!(busy.message().contains("too many images"), "{busy}");
     STUCK.store(0, Ordering::SeqCst);
 }

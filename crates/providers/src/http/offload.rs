@@ -41,7 +41,10 @@ pub(super) async fn decode<T: Send + 'static>(
         Ok(decoded) => decoded,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
-            Err(_) => Err(Error::new(ErrorKind::Local, "the runtime is shutting down")),
+            Err(_) => Err(Error::new(
+                ErrorKind::Cancelled,
+                "the runtime is shutting down",
+            )),
         },
     }
 }

@@ -158,8 +158,7 @@ fn charge(held: &mut Option<Charge>, length: usize) -> Result<()> {
     let charge = held.get_or_insert_with(Charge::begin);
     let whole = (length as u64).next_multiple_of(CHARGE_STEP);
     charge.reach(whole).map_err(|exhausted| {
-        Error::new(ErrorKind::Local, exhausted.to_string())
-            .with_status(503)
+        Error::new(ErrorKind::Overloaded, exhausted.to_string())
             .with_retry_after(Some(Duration::from_secs(1)))
     })
 }

@@ -161,8 +161,10 @@ async fn catch_panic(
         Ok(outcome) => outcome,
         Err(_) => {
             let text = "the request could not be processed: a processor panicked";
-            let error = Error::new(ErrorKind::Local, text).with_status(500);
-            Err(ProcessorError::Reject(error))
+            Err(ProcessorError::Reject(Error::new(
+                ErrorKind::Internal,
+                text,
+            )))
         }
     }
 }

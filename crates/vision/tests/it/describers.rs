@@ -396,7 +396,7 @@ async fn a_reload_does_not_keep_the_old_fetcher() {
 
 #[tokio::test]
 async fn a_url_that_cannot_be_fetched_gets_the_marker() {
-    let refused = Error::new(ErrorKind::Local, "private address");
+    let refused = Error::new(ErrorKind::Unsupported, "private address");
     let vision = Vision::new(VisionConfig::default()).fetching(Arc::new(Fetcher(Err(refused))));
     let fixture = VisionFixture::around(vision);
     fixture.describer.no_urls.store(true, Ordering::SeqCst);

@@ -9,7 +9,7 @@ use hyper::body::Incoming as Received;
 use hyper::header::{CONTENT_TYPE, HeaderName};
 use hyper::{Request, Response, StatusCode};
 use majordomo_llm::{Capabilities, Error, ErrorKind, ModelInfo};
-use majordomo_wire::{Codec, Incoming, Protocol, Reply, ollama};
+use majordomo_wire::{ClientError, Codec, Incoming, Protocol, Reply, ollama};
 
 use crate::chunked_body::ChunkedBody;
 use crate::route::{self, Endpoint, SdkRoute};
@@ -37,7 +37,7 @@ pub(crate) async fn respond(request: Request<Received>) -> Result<HttpResponse, 
     })
 }
 
-fn serve(route: &SdkRoute, body: Bytes) -> Result<HttpResponse, Error> {
+fn serve(route: &SdkRoute, body: Bytes) -> Result<HttpResponse, ClientError> {
     let codec = route.codec;
     match route.endpoint {
         Endpoint::Models => {
@@ -71,7 +71,7 @@ fn serve(route: &SdkRoute, body: Bytes) -> Result<HttpResponse, Error> {
             let mut incoming = codec.read_request(body)?;
             incoming.model = route.model.clone().or(incoming.model);
             incoming.stream |= route.endpoint == Endpoint::Stream;
-            generate(route.protocol, codec, &incoming)
+            Ok(generate(route.protocol, codec, &incoming)?)
         }
     }
 }
@@ -132,8 +132,8 @@ fn stream(
         .expect("both are valid constants")
 }
 
-fn write_error(codec: &dyn Codec, error: &Error) -> HttpResponse {
-    let reply = codec.write_error(error);
+fn write_error(codec: &dyn Codec, error: &ClientError) -> HttpResponse {
+    let reply = codec.write_client_error(error);
     let status = StatusCode::from_u16(reply.status).expect("a codec writes real statuses");
     let mut response = whole(status, reply.body);
     for (name, value) in reply.headers {

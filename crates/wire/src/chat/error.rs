@@ -1,26 +1,25 @@
 //! Writes errors in OpenAI's format: `error.message`, `type`, `param` and `code`.
 
 use bytes::BytesMut;
-use majordomo_llm::{Class, Error};
+use majordomo_llm::Class;
 
-use crate::ErrorReply;
-use crate::failure::{retry_headers, status_for_client};
 use crate::json::{Object, object};
 use crate::overlong::{self, OverlongWords};
+use crate::{ClientError, ErrorReply};
 
 /// Writes the status, the retry headers and the body.
-pub(super) fn write_error(error: &Error) -> ErrorReply {
+pub(super) fn write_error(error: &ClientError) -> ErrorReply {
     let mut body = BytesMut::new();
     object(&mut body, |o| write_into(error, &overlong::CHAT, o));
     ErrorReply {
-        status: status_for_client(error),
-        headers: retry_headers(error),
+        status: error.common_status(),
+        headers: error.retry_headers(),
         body: body.freeze(),
     }
 }
 
 /// Writes the `error` field of a body or of a stream chunk.
-pub(crate) fn write_into(error: &Error, words: &OverlongWords, object: &mut Object<'_>) {
+pub(crate) fn write_into(error: &ClientError, words: &OverlongWords, object: &mut Object<'_>) {
     object.object("error", |o| {
         o.string("message", &overlong::message(error, words));
         o.string("type", error_type(error));
@@ -32,8 +31,8 @@ pub(crate) fn write_into(error: &Error, words: &OverlongWords, object: &mut Obje
     });
 }
 
-fn error_type(error: &Error) -> &'static str {
-    match status_for_client(error) {
+fn error_type(error: &ClientError) -> &'static str {
+    match error.common_status() {
         401 => "authentication_error",
         403 => "permission_error",
         429 if is_quota(error) => "insufficient_quota",
@@ -44,20 +43,20 @@ fn error_type(error: &Error) -> &'static str {
 }
 
 /// Whether the account has no money left, at the provider or at the gateway.
-fn is_quota(error: &Error) -> bool {
-    error.class() == Class::Quota || error.code() == Some("insufficient_quota")
+fn is_quota(error: &ClientError) -> bool {
+    error.class == Class::Quota || error.code.as_deref() == Some("insufficient_quota")
 }
 
 /// Returns OpenAI's error code where one exists, since clients branch on it, and
 /// the provider's own code otherwise.
-pub(crate) fn code(error: &Error) -> Option<&str> {
-    Some(match error.class() {
+pub(crate) fn code(error: &ClientError) -> Option<&str> {
+    Some(match error.class {
         Class::ContextLength => "context_length_exceeded",
         Class::ModelNotFound => "model_not_found",
         Class::Quota => "insufficient_quota",
         Class::RateLimited => "rate_limit_exceeded",
         // With 403 the key is valid; clients would ask the user for another one.
-        Class::ClientAuth if status_for_client(error) == 401 => "invalid_api_key",
-        _ => return error.code(),
+        Class::ClientAuth if error.common_status() == 401 => "invalid_api_key",
+        _ => return error.code.as_deref(),
     })
 }

@@ -38,7 +38,7 @@ use majordomo_llm::{Dialect, Error, Json, ModelInfo, Native, Request, Response, 
 
 use crate::tool_call_limits::{self, LimitedStreamReader};
 use crate::{
-    Codec, ErrorReply, FailedResponse, Incoming, Outgoing, Protocol, ReadError, Reply,
+    ClientError, Codec, ErrorReply, FailedResponse, Incoming, Outgoing, Protocol, ReadError, Reply,
     StreamReader, StreamWriter, Written,
 };
 
@@ -95,7 +95,7 @@ impl Codec for Chat {
         crate::failure::read_failed_response(failed)
     }
 
-    fn write_error(&self, error: &Error) -> ErrorReply {
+    fn write_client_error(&self, error: &ClientError) -> ErrorReply {
         error::write_error(error)
     }
 

@@ -1,14 +1,14 @@
 //! Writes [`Event`]s as a stream of server-sent events.
 
 use bytes::BytesMut;
-use majordomo_llm::{Error, Event, FinishReason, Native, Part, ToolCall, Usage};
+use majordomo_llm::{Event, FinishReason, Native, Part, ToolCall, Usage};
 
 use super::{CHAT, REASONING_KEY, error, finish, usage};
 use crate::handles_all::handles_all;
 use crate::json::{Object, object};
 use crate::loss::Losses;
 use crate::overlong;
-use crate::{Loss, Reply, StreamWriter};
+use crate::{ClientError, Loss, Reply, StreamWriter};
 
 /// Encodes events as `chat.completion.chunk`s.
 pub(super) struct ChatStreamWriter {
@@ -236,7 +236,7 @@ impl StreamWriter for ChatStreamWriter {
         }
     }
 
-    fn fail(&mut self, error: &Error, out: &mut BytesMut) {
+    fn fail_with(&mut self, error: &ClientError, out: &mut BytesMut) {
         out.extend_from_slice(b"data: ");
         object(out, |o| error::write_into(error, &overlong::CHAT, o));
         out.extend_from_slice(b"\n\n");

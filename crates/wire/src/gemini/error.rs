@@ -1,33 +1,32 @@
 //! Writes errors as `google.rpc.Status`: `code`, `message`, `status`, `details`.
 
 use bytes::BytesMut;
-use majordomo_llm::{Class, Error};
+use majordomo_llm::Class;
 
-use crate::ErrorReply;
-use crate::failure::{retry_headers, status_for_client};
 use crate::json::{Object, object};
 use crate::overlong;
+use crate::{ClientError, ErrorReply};
 
 /// Writes the status, the retry headers and the body.
-pub(super) fn write_error(error: &Error) -> ErrorReply {
+pub(super) fn write_error(error: &ClientError) -> ErrorReply {
     let mut body = BytesMut::new();
     object(&mut body, |o| write_into(error, o));
     ErrorReply {
-        status: status_for_client(error),
-        headers: retry_headers(error),
+        status: error.common_status(),
+        headers: error.retry_headers(),
         body: body.freeze(),
     }
 }
 
 /// Writes the `error` field of a body or of a stream chunk.
-pub(super) fn write_into(error: &Error, object: &mut Object<'_>) {
-    let status = status_for_client(error);
+pub(super) fn write_into(error: &ClientError, object: &mut Object<'_>) {
+    let status = error.common_status();
     object.object("error", |o| {
         o.number("code", status);
         o.string("message", &overlong::message(error, &overlong::GEMINI));
         o.string("status", status_name(status));
         let reason = reason(error).filter(|reason| *reason != status_name(status));
-        if reason.is_none() && error.retry_after().is_none() {
+        if reason.is_none() && error.retry_after.is_none() {
             return;
         }
         o.array("details", |a| {
@@ -37,15 +36,15 @@ pub(super) fn write_into(error: &Error, object: &mut Object<'_>) {
                     o.string("reason", reason);
                 });
             }
-            if error.code() == Some("insufficient_quota") {
+            if error.code.as_deref() == Some("insufficient_quota") {
                 a.object(|o| {
                     o.string("@type", "type.googleapis.com/google.rpc.QuotaFailure");
                     o.array("violations", |a| {
-                        a.object(|o| o.string("description", error.message()));
+                        a.object(|o| o.string("description", &error.message));
                     });
                 });
             }
-            if let Some(delay) = error.retry_after() {
+            if let Some(delay) = error.retry_after {
                 a.object(|o| {
                     o.string("@type", "type.googleapis.com/google.rpc.RetryInfo");
                     o.string("retryDelay", &format!("{}s", delay.as_secs_f64()));
@@ -74,10 +73,10 @@ fn status_name(status: u16) -> &'static str {
 
 /// Returns Google's `ErrorInfo` reason where one exists, since clients branch on
 /// it, and the provider's own code otherwise.
-fn reason(error: &Error) -> Option<&str> {
-    match error.class() {
+fn reason(error: &ClientError) -> Option<&str> {
+    match error.class {
         // With 403 the key is valid; clients would ask the user for another one.
-        Class::ClientAuth if status_for_client(error) == 401 => Some("API_KEY_INVALID"),
-        _ => error.code(),
+        Class::ClientAuth if error.common_status() == 401 => Some("API_KEY_INVALID"),
+        _ => error.code.as_deref(),
     }
 }

@@ -43,8 +43,8 @@ use majordomo_llm::{Dialect, Error, ModelInfo, Request, Response, Result};
 
 use crate::tool_call_limits::{self, LimitedStreamReader};
 use crate::{
-    Codec, CountTokens, ErrorReply, FailedResponse, Incoming, Outgoing, Protocol, ReadError, Reply,
-    StreamReader, StreamWriter, Written,
+    ClientError, Codec, CountTokens, ErrorReply, FailedResponse, Incoming, Outgoing, Protocol,
+    ReadError, Reply, StreamReader, StreamWriter, Written,
 };
 
 /// Marks native fields and opaque parts read from this dialect.
@@ -90,7 +90,7 @@ impl Codec for Gemini {
         crate::failure::read_failed_response(failed)
     }
 
-    fn write_error(&self, error: &Error) -> ErrorReply {
+    fn write_client_error(&self, error: &ClientError) -> ErrorReply {
         error::write_error(error)
     }
 

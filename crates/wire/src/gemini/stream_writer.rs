@@ -1,7 +1,7 @@
 //! Writes [`Event`]s as a stream of `GenerateContentResponse`s.
 
 use bytes::BytesMut;
-use majordomo_llm::{Error, Event, FinishReason, Native, Part, ToolCall, Usage};
+use majordomo_llm::{Event, FinishReason, Native, Part, ToolCall, Usage};
 
 use super::response::write_response_part;
 use super::write_part::{write_function_call, write_native};
@@ -9,7 +9,7 @@ use super::{GEMINI, error, finish, usage};
 use crate::handles_all::handles_all;
 use crate::json::{Array, Object, object};
 use crate::loss::{LossVerb, Losses};
-use crate::{Loss, Reply, StreamWriter};
+use crate::{ClientError, Loss, Reply, StreamWriter};
 
 /// Encodes events as responses, each with the new parts.
 pub(super) struct GeminiStreamWriter {
@@ -211,7 +211,7 @@ impl StreamWriter for GeminiStreamWriter {
 
     /// Google's clients accept an error inside or outside an SSE event, but miscount
     /// braces in the latter.
-    fn fail(&mut self, error: &Error, out: &mut BytesMut) {
+    fn fail_with(&mut self, error: &ClientError, out: &mut BytesMut) {
         out.extend_from_slice(b"data: ");
         object(out, |o| error::write_into(error, o));
         out.extend_from_slice(b"\r\n\r\n");

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use majordomo_llm::{Error, ErrorKind};
+use majordomo_llm::{Class, Error, ErrorKind};
+
+use crate::ClientError;
 
 /// A body that cannot be decoded, and the position of the error.
 ///
@@ -59,11 +61,9 @@ fn shortened(mut text: String) -> String {
 }
 
 /// The client's fault; no target was called.
-impl From<ReadError> for Error {
+impl From<ReadError> for ClientError {
     fn from(error: ReadError) -> Self {
-        Self::new(ErrorKind::Local, error.to_string())
-            .with_status(400)
-            .with_code("invalid_request_error")
+        Self::new(400, Class::Invalid, error.to_string()).with_code(Some("invalid_request_error"))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Writes streamed responses.
 
 use bytes::BytesMut;
-use majordomo_llm::{Error, Event, FinishReason, Native, Part, Text, ToolCall, Usage};
+use majordomo_llm::{Event, FinishReason, Native, Part, Text, ToolCall, Usage};
 
 use super::stream_block_queue::{MessagesBlockQueue, QueuedBlock, QueuedBlockKind, write_event};
 use super::write_part::{BlockPosition, fits, seal_state, write_sealed};
@@ -11,7 +11,7 @@ use crate::handles_all::handles_all;
 use crate::json::{keep, object};
 use crate::loss::{LossVerb, Losses};
 use crate::sealed_state::seal_call;
-use crate::{Loss, Reply, StreamWriter};
+use crate::{ClientError, Loss, Reply, StreamWriter};
 
 /// Converts the contract's events into the dialect's.
 pub(super) struct MessagesStreamWriter {
@@ -297,7 +297,7 @@ impl StreamWriter for MessagesStreamWriter {
         self.flush(out);
     }
 
-    fn fail(&mut self, error: &Error, out: &mut BytesMut) {
+    fn fail_with(&mut self, error: &ClientError, out: &mut BytesMut) {
         out.extend_from_slice(b"event: error\ndata: ");
         error::write_error_body(error, out);
         out.extend_from_slice(b"\n\n");

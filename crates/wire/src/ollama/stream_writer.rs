@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::BytesMut;
-use majordomo_llm::{Error, Event, FinishReason, Native, Part, ToolCall, Usage};
+use majordomo_llm::{Event, FinishReason, Native, Part, ToolCall, Usage};
 
 use super::generate::OllamaEndpoint;
 use super::usage::OllamaDurations;
@@ -11,7 +11,7 @@ use super::{OLLAMA, THINKING_KEY, error, finish, image, tool_calls, usage};
 use crate::handles_all::handles_all;
 use crate::json::{Object, object};
 use crate::loss::{LossVerb, Losses};
-use crate::{Loss, Reply, Stopwatch, StreamWriter, rfc3339};
+use crate::{ClientError, Loss, Reply, Stopwatch, StreamWriter, rfc3339};
 
 /// Encodes events as NDJSON lines.
 pub(super) struct OllamaStreamWriter {
@@ -231,7 +231,7 @@ impl StreamWriter for OllamaStreamWriter {
         }
     }
 
-    fn fail(&mut self, error: &Error, out: &mut BytesMut) {
+    fn fail_with(&mut self, error: &ClientError, out: &mut BytesMut) {
         object(out, |o| error::write_into(error, o));
         out.extend_from_slice(b"\n");
     }

@@ -1,11 +1,11 @@
 //! The response object, shared by whole responses and by the first and last
 //! events of a stream.
 
-use majordomo_llm::{Error, FinishReason, Native, Usage};
+use majordomo_llm::{FinishReason, Native, Usage};
 
 use super::{error, finish, usage};
 use crate::json::Object;
-use crate::{Reply, RequestEcho};
+use crate::{ClientError, Reply, RequestEcho};
 
 /// Fields in which a server repeats the request, with their defaults. Clients
 /// require those that have one.
@@ -72,7 +72,7 @@ pub(super) struct ResponsesEnvelope<'e> {
     created: u64,
     status: &'e str,
     incomplete: Option<&'e str>,
-    error: Option<&'e Error>,
+    error: Option<&'e ClientError>,
     /// The items, as a JSON array.
     output: &'e [u8],
     usage: Option<&'e Usage>,
@@ -103,7 +103,7 @@ impl<'e> ResponsesEnvelope<'e> {
         self
     }
 
-    pub(super) fn failed(mut self, error: &'e Error) -> Self {
+    pub(super) fn failed(mut self, error: &'e ClientError) -> Self {
         self.status = "failed";
         self.error = Some(error);
         self

@@ -50,8 +50,8 @@ use majordomo_llm::{Dialect, Error, ModelInfo, Request, Response, Result};
 
 use crate::tool_call_limits::{self, LimitedStreamReader};
 use crate::{
-    Codec, CountTokens, ErrorReply, FailedResponse, Incoming, Outgoing, Protocol, ReadError, Reply,
-    RequestEcho, StreamReader, StreamWriter, Written,
+    ClientError, Codec, CountTokens, ErrorReply, FailedResponse, Incoming, Outgoing, Protocol,
+    ReadError, Reply, RequestEcho, StreamReader, StreamWriter, Written,
 };
 
 /// Marks everything that was read from this dialect.
@@ -104,7 +104,7 @@ impl Codec for Responses {
         crate::failure::read_failed_response(failed)
     }
 
-    fn write_error(&self, error: &Error) -> ErrorReply {
+    fn write_client_error(&self, error: &ClientError) -> ErrorReply {
         error::write_error(error)
     }
 

@@ -4,7 +4,7 @@
 mod calls;
 
 use bytes::BytesMut;
-use majordomo_llm::{Error, Event, FinishReason, Native, Opaque, Part, Reasoning, Text, Usage};
+use majordomo_llm::{Event, FinishReason, Native, Opaque, Part, Reasoning, Text, Usage};
 
 use super::envelope::{self, ResponsesEnvelope};
 use super::stream_event_writer::{ResponsesEventWriter, summary_part};
@@ -18,7 +18,7 @@ use super::{RESPONSES, error, finish};
 use crate::handles_all::handles_all;
 use crate::loss::{LossVerb, Losses};
 use crate::sealed_state::seal_reasoning;
-use crate::{Loss, Reply, StreamWriter};
+use crate::{ClientError, Loss, Reply, StreamWriter};
 
 const ADDED: &str = "response.output_item.added";
 const DONE: &str = "response.output_item.done";
@@ -359,7 +359,7 @@ impl StreamWriter for ResponsesStreamWriter {
 
     /// Writes what OpenAI sends: an `error` event, in both the documented and
     /// the actual form, and a failed response.
-    fn fail(&mut self, error: &Error, out: &mut BytesMut) {
+    fn fail_with(&mut self, error: &ClientError, out: &mut BytesMut) {
         self.frames
             .event(out, "error", |o| error::write_error_event(error, o));
         let output = self.output.list();

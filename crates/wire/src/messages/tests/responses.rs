@@ -4,7 +4,7 @@ use majordomo_llm::{
 };
 
 use super::*;
-use crate::FailedResponse;
+use crate::{ClientError, FailedResponse};
 
 fn read_response(content: &str, rest: &str) -> Response {
     let body = format!(
@@ -239,13 +239,19 @@ fn errors_are_read_with_their_code() {
 #[test]
 fn errors_have_the_types_and_phrases_clients_branch_on() {
     let wait = Some(std::time::Duration::from_millis(1_200));
-    let local = |status| Error::new(ErrorKind::Local, "m").with_status(status);
+    for (status, kind) in [
+        (401, "authentication_error"),
+        (403, "permission_error"),
+        (413, "request_too_large"),
+        (400, "invalid_request_error"),
+        (500, "api_error"),
+    ] {
+        let reply = Messages.write_client_error(&ClientError::new(status, Class::Local, "m"));
+        let body = format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"m"}}}}"#);
+        assert_eq!((reply.status, reply.body), (status, Bytes::from(body)));
+    }
     let rows = [
         (Error::http(401, "bad key"), 502, "api_error"),
-        (local(401), 401, "authentication_error"),
-        (local(403), 403, "permission_error"),
-        (local(413), 413, "request_too_large"),
-        (local(400), 400, "invalid_request_error"),
         (Error::http(404, "gone"), 404, "not_found_error"),
         (Error::http(409, "twice"), 409, "conflict_error"),
         (
