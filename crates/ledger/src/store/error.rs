@@ -67,9 +67,8 @@ impl StoreError {
             return false;
         };
         let code = source.sqlite_error_code();
-        matches!(
-            code,
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-        )
+        let corrupt = [ErrorCode::DatabaseCorrupt, ErrorCode::NotADatabase];
+        code.is_some_and(|code| corrupt.contains(&code))
+            || matches!(source, rusqlite::Error::FromSqlConversionFailure(..))
     }
 }

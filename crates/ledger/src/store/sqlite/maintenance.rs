@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use crate::civil::Day;
 use crate::money::Cost;
@@ -12,6 +12,7 @@ use crate::rows::{FinishedRow, OpenAttempt};
 use crate::store::StoreError;
 
 use super::connection::{at, damage};
+use super::day_file::rewrite_batch;
 use super::names;
 use super::rollup::{self, sum_whole_day};
 use super::run_lock;
@@ -116,9 +117,14 @@ impl SqliteStore {
                 report.problems.push(format!("{day}: {damage}"));
                 continue;
             }
-            let path = file.path.clone();
-            let sums = sum_whole_day(&file.db).map_err(at(&path))?;
-            let last = sums.last_attempt;
+            let sums = match sum_whole_day(&file.db) {
+                Ok(sums) => sums,
+                Err(error) => {
+                    report.problems.push(format!("{day}: {error}"));
+                    continue;
+                }
+            };
+            let last = sums.last_batch;
             let mut total = rollup::RollupSums::default();
             for group in sums.groups.values() {
                 total.sums.add(&group.sums);
@@ -126,9 +132,9 @@ impl SqliteStore {
             }
             report.attempts += total.sums.attempts;
             let rolled = rollup::rolled(&self.main, day).map_err(at(&self.main_path))?;
-            if rolled.attempt != last {
-                let rolled = rolled.attempt;
-                let text = format!("{day}: {last} attempts, {rolled} of them in the rollups");
+            if rolled.batch != last {
+                let rolled = rolled.batch;
+                let text = format!("{day}: {last} batches of rows, {rolled} in the rollups");
                 report.problems.push(text);
                 continue;
             }
@@ -175,16 +181,12 @@ fn erase(db: &Connection, user: &str) -> rusqlite::Result<u64> {
     // Freed pages are overwritten, and the journal, which has copies, is emptied.
     db.pragma_update(None, "secure_delete", "ON")?;
     db.execute_batch("BEGIN IMMEDIATE")?;
-    let erased = db.execute("UPDATE request SET user = 0 WHERE user = ?1", [id]);
-    // The same text may also be a model's or a key's name.
-    let used = "SELECT 1 FROM request WHERE ?1 IN (key, team, tags, dialect, route, rule, model,
-                outcome) UNION SELECT 1 FROM attempt WHERE ?1 IN (target, failure)";
-    let result = erased.and_then(|erased| {
-        if !db.prepare(used)?.exists(params![id])? {
+    let result = erase_from_batches(db, id).and_then(|(erased, is_used)| {
+        if !is_used {
             db.execute("DELETE FROM name WHERE id = ?1", [id])?;
         }
         db.execute_batch("COMMIT")?;
-        Ok(erased as u64)
+        Ok(erased)
     });
     if result.is_err() {
         let _ = db.execute_batch("ROLLBACK");
@@ -192,6 +194,26 @@ fn erase(db: &Connection, user: &str) -> rusqlite::Result<u64> {
     let erased = result?;
     db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     Ok(erased)
+}
+
+/// Erases a user's number. Returns the number of requests, and whether the same text is also
+/// a model's or a key's name.
+fn erase_from_batches(db: &Connection, user: i64) -> rusqlite::Result<(u64, bool)> {
+    let mut select = db.prepare("SELECT seq FROM batch")?;
+    let numbers = select.query_map([], |row| row.get(0))?;
+    let numbers: Vec<i64> = numbers.collect::<Result<_, _>>()?;
+    let (mut erased, mut is_used) = (0, false);
+    for number in numbers {
+        rewrite_batch(db, number, |mut request| {
+            is_used |= request.uses_name(user);
+            if request.user == user {
+                request.user = 0;
+                erased += 1;
+            }
+            Some(request)
+        })?;
+    }
+    Ok((erased, is_used))
 }
 
 fn day_total(main: &Connection, day: Day) -> rusqlite::Result<(u64, u64, u64, Cost, Cost)> {

@@ -1,22 +1,26 @@
 //! SQLite: one file per day for rows, and `ledger.db` for what outlives them.
 //!
-//! `day_file` inserts and reads rows, `rollup` sums them, `reports` answers questions,
-//! `maintenance` checks, forgets and drops, `reprice` corrects, `lease` keeps budgets,
-//! `backup` copies, `access` keeps keys and teams. Several processes may use one folder; SQLite's locks order them.
+//! `day_file` adds and reads batches of rows in the form of `packed`, `rollup` sums them,
+//! `reports` answers questions, `maintenance` checks, forgets and drops, `reprice` corrects,
+//! `lease` keeps budgets, `backup` copies, `access` keeps keys and teams. Several processes
+//! may use one folder; SQLite's locks order them.
 
 mod access;
 mod backup;
 mod connection;
 mod day_file;
 mod fresh_sums;
+mod known_ids;
 mod lease;
 mod maintenance;
 mod names;
+mod packed;
 mod reports;
 mod reprice;
 mod rollup;
 mod run_lock;
 mod schema;
+mod unpacked;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -165,7 +169,7 @@ impl SqliteStore {
             by_day.entry(row.request.id.day()).or_default().push(row);
         }
         for (day, rows) in by_day {
-            let result = self.day(day)?.insert(rows.into_iter());
+            let result = self.day(day)?.insert(&rows);
             if result.is_err() {
                 // A file that was removed or replaced under us is opened anew.
                 self.days.retain(|(open, _)| *open != day);

@@ -7,7 +7,6 @@ use rusqlite::params;
 
 use crate::civil::Day;
 use crate::money::Cost;
-use crate::quantities::Quantities;
 use crate::report::{RepriceReport, RepriceSubject};
 use crate::request_id::RequestId;
 use crate::rows::{PriceRef, SettleClass};
@@ -15,14 +14,15 @@ use crate::store::{RepriceFn, StoreError};
 
 use super::SqliteStore;
 use super::connection::at;
-use super::day_file::{DayFile, restored};
+use super::day_file::DayFile;
+use super::packed::PackedAttempt;
 
-/// An attempt and what it counts for now.
+/// An attempt of ours and what it counts for now.
 struct PastAttempt {
     request: RequestId,
-    number: i64,
-    target: i64,
-    used: Quantities,
+    attempt: PackedAttempt,
+    /// Key, team, model and tags, by the numbers of their names.
+    names: [i64; 4],
     charged: Option<Cost>,
 }
 
@@ -67,13 +67,13 @@ fn reprice_day(
     let mut remembered: HashMap<i64, Arc<str>> = HashMap::new();
     for attempt in attempts {
         report.attempts += 1;
-        let name = || names.get(&attempt.target).map_or("", String::as_str).into();
-        let target = remembered.entry(attempt.target).or_insert_with(name);
+        let PackedAttempt { target, used, .. } = &attempt.attempt;
+        let name = || names.get(target).map_or("", String::as_str).into();
         let subject = RepriceSubject {
-            target: Arc::clone(target),
+            target: Arc::clone(remembered.entry(*target).or_insert_with(name)),
             at_millis: attempt.request.millis(),
         };
-        let priced = price(&subject).and_then(|card| Some((card.cost(&attempt.used)?, card)));
+        let priced = price(&subject).and_then(|card| Some((card.cost(used)?, card)));
         let Some((cost, card)) = priced else {
             report.unpriced += u64::from(attempt.charged.is_none());
             continue;
@@ -85,16 +85,23 @@ fn reprice_day(
         let price = file.price_id(&PriceRef::from(&*card))?;
         let mut insert = file.db.prepare_cached(
             "INSERT OR IGNORE INTO correction
-                 (request, number, made, price, difference, was_unpriced)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                 (request, number, made, price, difference, was_unpriced, target, key, team,
+                  model, tags)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?;
+        let [key, team, model, tags] = attempt.names;
         let inserted = insert.execute(params![
             attempt.request.bytes(),
-            attempt.number,
+            attempt.attempt.number,
             made,
             price,
             difference.nanodollars(),
             attempt.charged.is_none(),
+            target,
+            key,
+            team,
+            model,
+            tags,
         ])?;
         report.corrected += inserted as u64;
         report.difference += difference;
@@ -105,40 +112,41 @@ fn reprice_day(
 /// Attempts that have a price of ours: not those that were free, or whose upstream reported
 /// its own cost.
 fn past_attempts(file: &DayFile, [since, until]: [i64; 2]) -> rusqlite::Result<Vec<PastAttempt>> {
-    let mut select = file.db.prepare(
-        "SELECT request, number, target, input, cache_read, cache_write_5m, cache_write_1h,
-                image_input, output, reasoning, images, cost,
-                (SELECT sum(difference) FROM correction c
-                 WHERE c.request = a.request AND c.number = a.number)
-         FROM attempt a
-         WHERE request >= ?1 AND request < ?2 AND reported_cost IS NULL AND settle != ?3",
-    )?;
-    let range = [since, until].map(|millis| RequestId::first_at(millis).bytes());
+    let corrected = corrections(file)?;
     let free = SettleClass::Free.number();
-    let rows = select.query_map(params![range[0], range[1], free], |row| {
-        let count = |index| row.get::<_, i64>(index).map(restored);
-        let cost: Option<i64> = row.get(11)?;
-        let corrected: Option<i64> = row.get(12)?;
-        let charged = match (cost, corrected) {
-            (None, None) => None,
-            (cost, corrected) => Some(cost.unwrap_or(0).saturating_add(corrected.unwrap_or(0))),
-        };
-        Ok(PastAttempt {
-            request: RequestId::from_bytes(row.get(0)?),
-            number: row.get(1)?,
-            target: row.get(2)?,
-            used: Quantities {
-                input: count(3)?,
-                cache_read: count(4)?,
-                cache_write_5m: count(5)?,
-                cache_write_1h: count(6)?,
-                image_input: count(7)?,
-                output: count(8)?,
-                reasoning: count(9)?,
-                images: count(10)?,
-            },
-            charged: charged.map(Cost::from_nanodollars),
-        })
+    let mut found = Vec::new();
+    let range = RequestId::first_at(since)..RequestId::first_at(until);
+    file.visit(range, |request| {
+        let id = request.id();
+        let names = [request.key, request.team, request.model, request.tags];
+        let ours =
+            |attempt: &PackedAttempt| attempt.reported_cost.is_none() && attempt.settle != free;
+        for attempt in request.attempts.into_iter().filter(ours) {
+            let corrected = corrected.get(&(id, attempt.number)).copied();
+            let charged = match (attempt.cost, corrected) {
+                (None, None) => None,
+                (cost, corrected) => Some(cost.unwrap_or(0).saturating_add(corrected.unwrap_or(0))),
+            };
+            found.push(PastAttempt {
+                request: id,
+                attempt,
+                names,
+                charged: charged.map(Cost::from_nanodollars),
+            });
+        }
+    })?;
+    Ok(found)
+}
+
+/// The sums of earlier corrections, in nanodollars, by attempt.
+fn corrections(file: &DayFile) -> rusqlite::Result<HashMap<(RequestId, u16), i64>> {
+    let select = "SELECT request, number, sum(difference) FROM correction GROUP BY 1, 2";
+    let mut select = file.db.prepare_cached(select)?;
+    let rows = select.query_map([], |row| {
+        Ok((
+            (RequestId::from_bytes(row.get(0)?), row.get(1)?),
+            row.get(2)?,
+        ))
     })?;
     rows.collect()
 }

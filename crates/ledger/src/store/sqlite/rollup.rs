@@ -13,11 +13,11 @@ use crate::civil::{Day, QUARTER_MS, quarter_of_millis};
 use crate::money::Cost;
 use crate::report::UsageSums;
 use crate::request_id::RequestId;
-use crate::rows::SettleClass;
 
 use super::day_file::{DayFile, restored};
 use super::fresh_sums::FreshSums;
 use super::names::NameIds;
+use super::packed::{PackedRequest, unpack};
 
 /// Quarter hours of a day.
 const QUARTERS: i64 = 86_400_000 / QUARTER_MS;
@@ -38,7 +38,7 @@ pub(super) struct DaySums {
     pub(super) tags: HashMap<(i64, i64), RollupSums>,
     /// What is to be subtracted.
     pub(super) withdrawn: HashMap<(i64, [i64; 4]), RollupSums>,
-    pub(super) last_attempt: i64,
+    pub(super) last_batch: i64,
     pub(super) last_correction: i64,
     pub(super) last_withdrawn: i64,
 }
@@ -46,85 +46,67 @@ pub(super) struct DaySums {
 /// Sums all rows that are there.
 pub(super) fn sum_whole_day(file: &Connection) -> rusqlite::Result<DaySums> {
     let mut day = DaySums::default();
-    add_attempts(file, &mut day)?;
+    add_batches(file, &mut day)?;
     add_corrections(file, &mut day)?;
     Ok(day)
 }
 
-/// Sums the rows after these sequence numbers.
+/// Sums what follows these sequence numbers.
 fn sum_day(file: &Connection, after: Rolled) -> rusqlite::Result<DaySums> {
     let mut day = DaySums {
-        last_attempt: after.attempt,
+        last_batch: after.batch,
         last_correction: after.correction,
         last_withdrawn: after.withdrawn,
         ..DaySums::default()
     };
-    add_attempts(file, &mut day)?;
+    add_batches(file, &mut day)?;
     add_corrections(file, &mut day)?;
     add_withdrawn(file, &mut day)?;
     Ok(day)
 }
 
-fn add_attempts(file: &Connection, day: &mut DaySums) -> rusqlite::Result<()> {
-    let mut select = file.prepare_cached(
-        "SELECT seq, request, number, target, input, cache_read, cache_write_5m, cache_write_1h,
-                output, reasoning, images, ifnull(reported_cost, cost), settle,
-                r.key, r.team, r.model, r.tags
-         FROM attempt JOIN request r ON r.id = request WHERE seq > ?1",
-    )?;
-    let mut rows = select.query([day.last_attempt])?;
-    while let Some(row) = rows.next()? {
-        let count = |index| row.get::<_, i64>(index).map(restored);
-        let quarter = quarter_of_millis(RequestId::from_bytes(row.get(1)?).millis());
-        let cost: Option<i64> = row.get(11)?;
-        let settle = SettleClass::from_number(row.get(12)?);
-        let sums = UsageSums {
-            requests: u64::from(row.get::<_, i64>(2)? == 1),
-            attempts: 1,
-            input: count(4)?,
-            cache_read: count(5)?,
-            cache_write_5m: count(6)?,
-            cache_write_1h: count(7)?,
-            output: count(8)?,
-            reasoning: count(9)?,
-            images: count(10)?,
-            cost: Cost::from_nanodollars(cost.unwrap_or_default()),
-            unpriced: u64::from(cost.is_none()),
-            estimated: u64::from(matches!(
-                settle,
-                Some(SettleClass::Partial | SettleClass::Estimated)
-            )),
-            lost: u64::from(settle == Some(SettleClass::Lost)),
-        };
-        let group = [row.get(13)?, row.get(14)?, row.get(15)?, row.get(3)?];
-        day.groups
-            .entry((quarter, group))
-            .or_default()
-            .sums
-            .add(&sums);
-        let tags: i64 = row.get(16)?;
-        if tags != 0 {
-            day.tags.entry((quarter, tags)).or_default().sums.add(&sums);
+fn add_batches(file: &Connection, day: &mut DaySums) -> rusqlite::Result<()> {
+    let select = "SELECT seq, rows FROM batch WHERE seq > ?1 ORDER BY seq";
+    let mut select = file.prepare_cached(select)?;
+    let mut batches = select.query([day.last_batch])?;
+    while let Some(batch) = batches.next()? {
+        for request in unpack(batch.get_ref(1)?.as_blob()?) {
+            day.add(&request?);
         }
-        day.last_attempt = day.last_attempt.max(row.get(0)?);
+        day.last_batch = batch.get(0)?;
     }
     Ok(())
 }
 
+impl DaySums {
+    /// Adds a request.
+    pub(super) fn add(&mut self, request: &PackedRequest) {
+        let quarter = quarter_of_millis(request.id().millis());
+        for attempt in &request.attempts {
+            let sums = attempt.sums();
+            let group = [request.key, request.team, request.model, attempt.target];
+            let groups = self.groups.entry((quarter, group));
+            groups.or_default().sums.add(&sums);
+            if request.tags != 0 {
+                let tags = self.tags.entry((quarter, request.tags));
+                tags.or_default().sums.add(&sums);
+            }
+        }
+    }
+}
+
 fn add_corrections(file: &Connection, day: &mut DaySums) -> rusqlite::Result<()> {
     let mut select = file.prepare_cached(
-        "SELECT c.seq, c.request, a.target, c.difference, c.was_unpriced, r.key, r.team, r.model,
-                r.tags
-         FROM correction c JOIN request r ON r.id = c.request
-         JOIN attempt a ON a.request = c.request AND a.number = c.number WHERE c.seq > ?1",
+        "SELECT seq, request, target, key, team, model, tags, difference, was_unpriced
+         FROM correction WHERE seq > ?1",
     )?;
     let mut rows = select.query([day.last_correction])?;
     while let Some(row) = rows.next()? {
         let quarter = quarter_of_millis(RequestId::from_bytes(row.get(1)?).millis());
-        let difference = Cost::from_nanodollars(row.get(3)?);
-        let repriced = restored(row.get(4)?);
-        let group = [row.get(5)?, row.get(6)?, row.get(7)?, row.get(2)?];
-        let tags: i64 = row.get(8)?;
+        let difference = Cost::from_nanodollars(row.get(7)?);
+        let repriced = restored(row.get(8)?);
+        let group = [row.get(3)?, row.get(4)?, row.get(5)?, row.get(2)?];
+        let tags: i64 = row.get(6)?;
         let tagged = (tags != 0).then(|| day.tags.entry((quarter, tags)).or_default());
         let grouped = day.groups.entry((quarter, group)).or_default();
         for sums in [Some(grouped), tagged].into_iter().flatten() {
@@ -174,7 +156,7 @@ pub(super) fn roll_up(
 ) -> rusqlite::Result<()> {
     let before = rolled(main, day)?;
     // Nobody else's rows are missing from the rollups, and nobody else summed ours.
-    if let Some(mut fresh) = fresh.filter(|fresh| fresh.after == before.attempt) {
+    if let Some(mut fresh) = fresh.filter(|fresh| fresh.after == before.batch) {
         fresh.day.last_correction = before.correction;
         fresh.day.last_withdrawn = before.withdrawn;
         return add_sums(main, names, day, before, &fresh.day, &fresh.texts);
@@ -186,15 +168,15 @@ pub(super) fn roll_up(
             .prepare_cached(&sql)?
             .query_row([], |row| row.get(0))
     };
-    let (attempts, corrections) = (last("attempt")?, last("correction")?);
-    if from.attempt > attempts || from.correction > corrections {
+    let (batches, corrections) = (last("batch")?, last("correction")?);
+    if from.batch > batches || from.correction > corrections {
         if from.dropped {
             // The rollups also have rows that are gone for good.
-            (from.attempt, from.correction) = (attempts, corrections);
+            (from.batch, from.correction) = (batches, corrections);
         } else {
             remove(main, day)?;
             // What was withdrawn is not among the rows that are summed anew.
-            (from.attempt, from.correction, from.withdrawn) = (0, 0, last("withdrawn")?);
+            (from.batch, from.correction, from.withdrawn) = (0, 0, last("withdrawn")?);
         }
     }
     let sums = sum_day(&file.db, from)?;
@@ -215,7 +197,7 @@ fn add_sums(
     texts: &HashMap<i64, String>,
 ) -> rusqlite::Result<()> {
     let after = Rolled {
-        attempt: sums.last_attempt,
+        batch: sums.last_batch,
         correction: sums.last_correction,
         withdrawn: sums.last_withdrawn,
         dropped: before.dropped,
@@ -261,7 +243,7 @@ fn add_sums(
 /// How far a day has been summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rolled {
-    pub(super) attempt: i64,
+    pub(super) batch: i64,
     correction: i64,
     withdrawn: i64,
     /// Whether its rows were dropped once: the rollups then have more than the rows.
@@ -272,7 +254,7 @@ fn set_rolled(main: &Connection, day: Day, rolled: Rolled) -> rusqlite::Result<(
     main.prepare_cached("INSERT OR REPLACE INTO rolled VALUES (?1, ?2, ?3, ?4, ?5)")?
         .execute(params![
             day.number(),
-            rolled.attempt,
+            rolled.batch,
             rolled.correction,
             rolled.dropped,
             rolled.withdrawn
@@ -336,11 +318,11 @@ fn bind(
 /// How far a day has been summed.
 pub(super) fn rolled(main: &Connection, day: Day) -> rusqlite::Result<Rolled> {
     let mut select = main.prepare_cached(
-        "SELECT attempt, correction, dropped, withdrawn FROM rolled WHERE day = ?1",
+        "SELECT batch, correction, dropped, withdrawn FROM rolled WHERE day = ?1",
     )?;
     let row = select.query_row([day.number()], |row| {
         Ok(Rolled {
-            attempt: row.get(0)?,
+            batch: row.get(0)?,
             correction: row.get(1)?,
             dropped: row.get(2)?,
             withdrawn: row.get(3)?,

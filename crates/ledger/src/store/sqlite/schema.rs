@@ -41,6 +41,10 @@ pub(super) const MAIN: &[&str] = &[
      CREATE INDEX lease_by_budget ON lease (budget, window);",
     // 3: how far withdrawn rows are in the rollups.
     "ALTER TABLE rolled ADD COLUMN withdrawn INTEGER NOT NULL DEFAULT 0;",
+    // 4: days have batches. What was summed of their rows is summed anew, because it is more
+    // than any file has.
+    "ALTER TABLE rolled RENAME COLUMN attempt TO batch;
+     UPDATE rolled SET batch = 9223372036854775807 WHERE dropped = 0;",
 ];
 
 /// A day's file: the rows themselves. It has its own names, so that dropping it drops
@@ -73,4 +77,18 @@ pub(super) const DAY: &[&str] = &[
          seq INTEGER PRIMARY KEY, request BLOB NOT NULL, number INTEGER NOT NULL,
          target INTEGER NOT NULL, key INTEGER NOT NULL, team INTEGER NOT NULL,
          model INTEGER NOT NULL, input INTEGER NOT NULL, cost INTEGER);",
+    // 3: requests with their attempts, packed; `low` and `high` are the bounds of their ids.
+    // The tables of the rows are converted and dropped when the file is opened.
+    "CREATE TABLE batch (
+         seq INTEGER PRIMARY KEY, low BLOB NOT NULL, high BLOB NOT NULL, rows BLOB NOT NULL);
+     CREATE INDEX batch_ids ON batch (high, low);
+     ALTER TABLE correction ADD COLUMN target INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE correction ADD COLUMN key INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE correction ADD COLUMN team INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE correction ADD COLUMN model INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE correction ADD COLUMN tags INTEGER NOT NULL DEFAULT 0;
+     UPDATE correction SET target = a.target, key = r.key, team = r.team, model = r.model,
+            tags = r.tags
+     FROM attempt a JOIN request r ON r.id = a.request
+     WHERE a.request = correction.request AND a.number = correction.number;",
 ];

@@ -1,0 +1,77 @@
+//! Which requests a day's file has, without asking the file for each.
+
+use std::collections::HashSet;
+
+use crate::request_id::RequestId;
+
+/// Requests remembered one by one, before the older half is forgotten.
+const REMEMBERED: usize = 65_536;
+
+/// The requests of a file. Ids sort by the time of arrival, so one that is higher than
+/// everything that is not remembered is new.
+#[derive(Default)]
+pub(super) struct KnownIds {
+    newer: HashSet<RequestId>,
+    older: HashSet<RequestId>,
+    /// The highest request that is in the file and not remembered.
+    highest_forgotten: Option<RequestId>,
+}
+
+/// What is known of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    Stored,
+    New,
+    /// The file has to be asked.
+    Unclear,
+}
+
+impl KnownIds {
+    /// Of a file whose highest request is this one.
+    pub(super) fn of_file(highest: Option<RequestId>) -> Self {
+        Self {
+            highest_forgotten: highest,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn lookup(&self, id: RequestId) -> Known {
+        if self.newer.contains(&id) || self.older.contains(&id) {
+            Known::Stored
+        } else if Some(id) > self.highest_forgotten {
+            Known::New
+        } else {
+            Known::Unclear
+        }
+    }
+
+    /// Remembers requests that were written.
+    pub(super) fn extend(&mut self, ids: impl Iterator<Item = RequestId>) {
+        self.newer.extend(ids);
+        if self.newer.len() >= REMEMBERED {
+            let forgotten = std::mem::replace(&mut self.older, std::mem::take(&mut self.newer));
+            self.highest_forgotten = self.highest_forgotten.max(forgotten.into_iter().max());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_new_unless_it_is_remembered_or_may_have_been_forgotten() {
+        let id = |n: usize| RequestId::new(n as i64, 1);
+        let mut ids = KnownIds::of_file(Some(id(10)));
+        assert_eq!(ids.lookup(id(10)), Known::Unclear);
+        assert_eq!(ids.lookup(id(11)), Known::New);
+        ids.extend([id(11)].into_iter());
+        assert_eq!(ids.lookup(id(11)), Known::Stored);
+        for start in [100, 100 + REMEMBERED, 100 + 2 * REMEMBERED] {
+            ids.extend((start..start + REMEMBERED).map(id));
+        }
+        assert_eq!(ids.lookup(id(11)), Known::Unclear, "forgotten");
+        assert_eq!(ids.lookup(id(99 + 3 * REMEMBERED)), Known::Stored);
+        assert_eq!(ids.lookup(id(100 + 3 * REMEMBERED)), Known::New);
+    }
+}
