@@ -5,8 +5,6 @@ import { post, problem, toast } from "./actions.js";
 
 /** Rows kept in the page. */
 const MOST_ROWS = 10000;
-/** How often the figures of the last hour follow. */
-const FIGURES_MS = 2000;
 /** A page that cannot keep up reloads, but not all the time. */
 const RELOAD_AFTER_MS = 10000;
 
@@ -54,13 +52,6 @@ function arrived(row) {
   return row.querySelector("time")?.dateTime ?? "";
 }
 
-/** Replaces the figures of the last hour. */
-async function refreshFigures() {
-  const place = document.getElementById("last-hour");
-  const response = await fetch("/?part=last-hour", { headers: { accept: "text/html" } });
-  if (place && response.ok) place.innerHTML = await response.text();
-}
-
 /** Starts the feed, if this screen has one. */
 export function start() {
   const table = document.getElementById("feed");
@@ -96,16 +87,9 @@ export function start() {
   }
 
   const total = document.getElementById("total");
-  /** @type {number | undefined} */
-  let refreshing;
-  function changed() {
+  function count() {
     const { length } = body?.rows ?? [];
     if (total) total.textContent = `${length.toLocaleString("en-US")} ${length === 1 ? "request" : "requests"}`;
-    refreshing ??= window.setTimeout(async () => {
-      // Without an answer the old figures stay; the feed's state tells that it is cut off.
-      await refreshFigures().catch(() => {});
-      refreshing = undefined;
-    }, FIGURES_MS);
   }
 
   function label() {
@@ -123,7 +107,7 @@ export function start() {
     if (!paused) {
       held.forEach(show);
       held.clear();
-      changed();
+      count();
     }
     label();
   });
@@ -158,7 +142,7 @@ export function start() {
       if (!event.html) {
         held.delete(event.id);
         document.getElementById(`r-${event.id}`)?.remove();
-        changed();
+        count();
         return;
       }
       if (paused) {
@@ -166,8 +150,12 @@ export function start() {
         label();
       } else {
         show(event.html);
-        changed();
+        count();
       }
+    },
+    lastHour(html) {
+      const place = document.getElementById("last-hour");
+      if (place && !paused) place.innerHTML = html;
     },
     state(state) {
       live.dataset.state = state;

@@ -89,6 +89,11 @@ pub(super) fn write_skipped(out: &mut String, number: usize) {
     append(out, "skipped", &number);
 }
 
+/// Appends the figures of the last hour, as HTML.
+pub(super) fn write_last_hour(out: &mut String, html: &str) {
+    append(out, "last_hour", &html);
+}
+
 fn append(out: &mut String, event: &str, data: &impl Serialize) {
     // Serialized JSON has no line breaks, so one `data` line holds it.
     if let Ok(data) = serde_json::to_string(data) {

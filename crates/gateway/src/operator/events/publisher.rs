@@ -13,12 +13,16 @@ use super::event;
 use super::stream::EventStream;
 use crate::live::LiveFeed;
 use crate::operator::lifetime::Lifetime;
-use crate::operator::page::rows;
+use crate::operator::page::{now, rows};
 use crate::traces::Traces;
 use crate::trust::Visible;
 
 /// How often changes are looked for while there is a reader.
 const TICK: Duration = Duration::from_millis(200);
+/// The same while only a sample is sent.
+const TICK_UNDER_LOAD: Duration = Duration::from_secs(1);
+/// How often the figures of the last hour follow.
+const FIGURES: Duration = Duration::from_secs(2);
 /// Rows per second under load, more than anyone reads, and how many may come at once.
 const ROWS_PER_SECOND: f64 = 12.0;
 const BURST: f64 = 24.0;
@@ -71,6 +75,8 @@ impl Publisher {
     /// Publishes until dropped.
     pub(in crate::operator) async fn run(&self) {
         let mut batch = Batch::new(Instant::now());
+        let mut figures = Figures::default();
+        let mut tick = TICK;
         loop {
             if !self.feed.has_readers() {
                 self.feed.reader_arrived().await;
@@ -78,10 +84,21 @@ impl Publisher {
                 batch.seen = self.feed.open.last_change();
                 continue;
             }
-            sleep(TICK).await;
-            let changes = batch.changes(&self.feed, Instant::now());
+            sleep(tick).await;
+            let now = Instant::now();
+            let changes = batch.changes(&self.feed, now);
+            tick = match changes.skipped {
+                0 => TICK,
+                _ => TICK_UNDER_LOAD,
+            };
             if !changes.is_empty() {
                 self.publish(&changes);
+                figures.changed = true;
+            }
+            if figures.are_due(now) && self.with_rows.receiver_count() > 0 {
+                let mut out = String::new();
+                event::write_last_hour(&mut out, &now::last_hour_html(&self.feed));
+                let _ = self.with_rows.send(out.into());
             }
         }
     }
@@ -93,6 +110,25 @@ impl Publisher {
                 let _ = sender.send(changes.text(with_rows).into());
             }
         }
+    }
+}
+
+/// When the figures of the last hour are sent next.
+#[derive(Default)]
+struct Figures {
+    changed: bool,
+    sent: Option<Instant>,
+}
+
+impl Figures {
+    /// Whether they changed and were not sent just now; they are sent then.
+    fn are_due(&mut self, now: Instant) -> bool {
+        let rested = |sent| now.saturating_duration_since(sent) >= FIGURES;
+        let due = self.changed && self.sent.is_none_or(rested);
+        if due {
+            (self.changed, self.sent) = (false, Some(now));
+        }
+        due
     }
 }
 
@@ -241,6 +277,19 @@ mod tests {
         end(&feed, "one");
         let changes = batch.changes(&feed, Instant::now());
         assert_eq!((ids(&changes), changes.ended.len()), (vec!["one"], 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_figures_follow_a_change_and_rest_between() {
+        let mut figures = Figures::default();
+        let start = Instant::now();
+        assert!(!figures.are_due(start), "nothing changed");
+        figures.changed = true;
+        assert!(figures.are_due(start));
+        figures.changed = true;
+        assert!(!figures.are_due(start + FIGURES / 2));
+        assert!(figures.are_due(start + FIGURES));
+        assert!(!figures.are_due(start + FIGURES * 9), "nothing changed");
     }
 
     #[tokio::test(start_paused = true)]

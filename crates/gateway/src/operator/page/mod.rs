@@ -5,7 +5,7 @@
 
 mod connect;
 mod headers;
-mod now;
+pub(super) mod now;
 mod request;
 mod routes;
 pub(super) mod rows;

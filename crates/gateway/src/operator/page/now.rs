@@ -5,7 +5,7 @@ use majordomo_page::{Bar, Filter, LastHour, NowView, Screen};
 
 use super::{PageContext, connect, rows};
 use crate::clock::wall_clock;
-use crate::live::{MinuteFigures, figures_of};
+use crate::live::{LiveFeed, MinuteFigures, figures_of};
 use crate::record::unix_millis;
 use crate::server::ServerContext;
 use crate::trust::Visible;
@@ -17,10 +17,6 @@ pub(super) async fn render(context: &PageContext<'_>) -> String {
     let server = context.server;
     let sees = context.caller.sees();
     let hour = last_hour(&minutes(server, &sees));
-    // An open page has the rows from the event stream and asks for the figures alone.
-    if context.parameter("part") == "last-hour" {
-        return majordomo_page::last_hour(&hour);
-    }
     let rows = rows::latest(&server.live, &server.traces, MOST_ROWS, &sees);
     let first_model = match rows.is_empty() {
         true => connect::models(context).await.into_iter().next(),
@@ -34,6 +30,12 @@ pub(super) async fn render(context: &PageContext<'_>) -> String {
         kept: context.state.server.traces > 0,
     };
     majordomo_page::now(&context.frame(Screen::Now), &view)
+}
+
+/// The figures of the last hour, as HTML for a page that is open already.
+pub(in crate::operator) fn last_hour_html(feed: &LiveFeed) -> String {
+    let minutes = feed.minutes.until(unix_millis(wall_clock()));
+    majordomo_page::last_hour(&last_hour(&minutes))
 }
 
 fn last_hour(minutes: &[MinuteFigures]) -> LastHour {
