@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{CommandOutput, majordomo};
 use majordomo_gateway::ledger::{
-    AttemptKind, AttemptRow, FinishedRow, LedgerEntry, PriceOverride, Quantities, RequestId,
-    RequestRow, SettleClass, SqliteStore, Store,
+    AttemptKind, AttemptRow, FinishedRow, LedgerEntry, PostgresStore, PriceOverride, Quantities,
+    RequestId, RequestRow, SettleClass, SqliteStore, Store,
 };
 
 /// Noon of 5 January 2026, UTC.
@@ -351,4 +351,40 @@ async fn a_database_that_cannot_be_reached_is_named_without_its_password() {
         .run(&["ledger", "backup", &accounts.path("copy")])
         .await;
     assert!(done.stderr.contains("pg_dump"), "{}", done.stderr);
+}
+
+#[tokio::test]
+async fn commands_use_a_ledger_and_keys_in_postgres() {
+    let Some(server) = majordomo_testkit::Postgres::started() else {
+        return;
+    };
+    let accounts = Accounts::new();
+    let url = server.database();
+    let place = url.parse().unwrap();
+    let written = tokio::task::spawn_blocking(move || {
+        let rows = [row(
+            0,
+            "laptop",
+            Some("ada"),
+            attempt("openai/gpt-6", 1_000, 100, true),
+        )];
+        PostgresStore::open(place)?.write(&rows)
+    });
+    written.await.unwrap().unwrap();
+    let text =
+        format!("[ledger]\nstore = \"{url}\"\n[server]\noperator_listen = \"127.0.0.1:0\"\n");
+    std::fs::write(accounts.folder.path().join("majordomo.toml"), text).unwrap();
+    let usage = accounts
+        .prints(&["usage", "--by", "key", "--csv", SINCE[0], SINCE[1]])
+        .await;
+    assert!(usage.contains("laptop,1,1,1000"), "{usage}");
+    let sound = accounts.prints(&["ledger", "verify"]).await;
+    assert_eq!(sound, "1 days, 1 attempts: no problems\n");
+    accounts.prints(&["key", "new", "phone"]).await;
+    let listed = accounts.prints(&["key", "list"]).await;
+    assert!(listed.contains("phone"), "{listed}");
+    let erased = accounts
+        .prints(&["ledger", "forget", "--user", "ada"])
+        .await;
+    assert_eq!(erased, "erased from 1 requests\n");
 }

@@ -2,16 +2,16 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use majordomo_ledger::StoredAccess;
 
 /// Largest file that is read.
 const LARGEST: u64 = 64 << 20;
 
-/// A file with the last known set.
+/// A file with the last known set; none on a machine without a folder for state.
 #[derive(Clone, Debug)]
-pub(super) struct AccessCache(PathBuf);
+pub(super) struct AccessCache(Option<PathBuf>);
 
 /// What the file says.
 pub(super) enum CachedAccess {
@@ -24,14 +24,17 @@ pub(super) enum CachedAccess {
 }
 
 impl AccessCache {
-    pub(super) fn new(path: PathBuf) -> Self {
+    pub(super) fn new(path: Option<PathBuf>) -> Self {
         Self(path)
     }
 
     pub(super) fn read(&self) -> CachedAccess {
-        let text = fs::metadata(&self.0).and_then(|about| match about.len() > LARGEST {
+        let Some(path) = &self.0 else {
+            return CachedAccess::Absent;
+        };
+        let text = fs::metadata(path).and_then(|about| match about.len() > LARGEST {
             true => Err(io::Error::other("it is too large")),
-            false => fs::read(&self.0),
+            false => fs::read(path),
         });
         match text {
             Ok(text) => match serde_json::from_slice(&text) {
@@ -45,8 +48,14 @@ impl AccessCache {
 
     /// Replaces the file, whole or not at all.
     pub(super) fn write(&self, stored: &StoredAccess) -> io::Result<()> {
+        let Some(path) = &self.0 else {
+            return Ok(());
+        };
         let text = serde_json::to_vec(stored)?;
-        let new = self.0.with_extension("json.new");
+        if let Some(folder) = path.parent() {
+            make_private(folder)?;
+        }
+        let new = path.with_extension("json.new");
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
         #[cfg(unix)]
@@ -54,8 +63,17 @@ impl AccessCache {
         let mut file = options.open(&new)?;
         file.write_all(&text)?;
         file.sync_all()?;
-        fs::rename(&new, &self.0)
+        fs::rename(&new, path)
     }
+}
+
+/// Creates a folder that only its owner may read. Beside a database there may be none yet.
+fn make_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 /// Whether an error means that a file, or its folder, does not exist.

@@ -7,13 +7,14 @@ use majordomo_ledger::{AccessStore, SqliteAccess, StoreError, StorePlace};
 
 use super::cache::{AccessCache, CachedAccess, is_absent};
 use crate::config::LedgerSettings;
+use crate::keys::hash_of;
 
 /// A place for keys and teams.
 #[derive(Clone, Debug)]
 pub(crate) struct AccessPlace {
     store: StorePlace,
-    /// The copy on this machine.
-    cache: PathBuf,
+    /// The copy on this machine, if it has a folder for state.
+    cache: Option<PathBuf>,
 }
 
 impl AccessPlace {
@@ -22,11 +23,16 @@ impl AccessPlace {
         settings: &LedgerSettings,
         environment: &BTreeMap<String, String>,
     ) -> Option<Self> {
-        let folder = settings.folder(environment)?;
-        Some(Self {
-            cache: folder.with_extension("keys.json"),
-            store: StorePlace::Folder(folder),
-        })
+        let store = settings.place(environment)?;
+        let cache = settings.folder(environment).map(|folder| match &store {
+            StorePlace::Folder(_) => folder.with_extension("keys.json"),
+            // Each database has a copy of its own: another one's keys open nothing here.
+            place => {
+                let name = hash_of(&place.to_string());
+                folder.with_extension(format!("{}.keys.json", &name[..16]))
+            }
+        });
+        Some(Self { store, cache })
     }
 
     /// Opens the store. `None` if nothing was ever stored there.
@@ -49,7 +55,7 @@ impl AccessPlace {
             Err(error) if is_absent(&error) => Err(StoreError::Refused(format!(
                 "{} is missing, but keys were stored in it: restore it, or remove {} to begin anew",
                 path.display(),
-                self.cache.display()
+                self.cache.as_deref().unwrap_or(folder).display()
             ))),
             Err(source) => Err(StoreError::Io { path, source }),
         }

@@ -22,6 +22,8 @@ use super::snapshot::StoredEntries;
 const POLL: Duration = Duration::from_millis(200);
 /// A frozen key stops within a second.
 const _: () = assert!(POLL.as_millis() <= 250);
+/// How long a start waits for a store that does not answer.
+const FIRST_READ: Duration = Duration::from_secs(2);
 /// Requests that may wait for the store.
 const QUEUE: usize = 64;
 
@@ -69,20 +71,27 @@ enum AccessCall {
 }
 
 impl AccessWorker {
-    /// Reads the store once, publishes what is known, and starts the thread. Blocks.
+    /// Starts the thread, and waits until it has published what the store holds, or for
+    /// [`FIRST_READ`]: until then, clients need one of the last known keys. Blocks.
     ///
     /// # Errors
     ///
     /// Fails if the system cannot start a thread.
     pub(crate) fn start(options: AccessOptions, publish: PublishEntries) -> std::io::Result<Self> {
         let mut state = AccessState::new(options, publish);
-        state.begin();
         let (sender, receiver) = mpsc::sync_channel(QUEUE);
+        let (begun, first_read) = mpsc::channel();
         let stopping = Arc::<AtomicBool>::default();
         let stopped = Arc::clone(&stopping);
         let thread = std::thread::Builder::new()
             .name("keys".to_owned())
-            .spawn(move || state.run(&receiver, &stopped))?;
+            .spawn(move || {
+                state.begin();
+                // The gateway may have started without it.
+                let _ = begun.send(());
+                state.run(&receiver, &stopped);
+            })?;
+        let _ = first_read.recv_timeout(FIRST_READ);
         Ok(Self {
             caller: AccessCaller { sender, stopping },
             thread: Some(thread),
@@ -173,7 +182,7 @@ impl AccessState {
         }
     }
 
-    /// Publishes the set of the store, or the last known one, or that there is one.
+    /// Publishes the last known set, then that of the store.
     fn begin(&mut self) {
         match self.cache.read() {
             CachedAccess::Absent => {}
@@ -181,25 +190,27 @@ impl AccessState {
             CachedAccess::Unreadable(reason) => {
                 tracing::warn!(reason, "the cached keys cannot be read");
                 self.known.had_keys = true;
-                self.known.revision = -1;
             }
             CachedAccess::Known(cached) => {
                 self.known = cached;
                 self.known.had_keys = true;
-                // Differs from every revision, so that the store is read.
-                self.known.revision = -1;
             }
         }
+        // Differs from every revision, so that the store is read.
+        self.known.revision = -1;
         let known = StoredEntries::read(&self.known);
-        if let Err(error) = self.poll() {
-            self.unavailable(&error);
-            // Whatever it holds when it returns is news.
-            self.known.revision = -1;
-            // A store that cannot be read may have keys.
-            (self.publish)(Arc::new(StoredEntries {
-                requires_key: true,
-                ..known
-            }));
+        // A store that cannot be read, or not yet, may have keys.
+        (self.publish)(Arc::new(StoredEntries {
+            requires_key: true,
+            ..known
+        }));
+        match self.poll() {
+            // There is no store yet.
+            Ok(()) if self.store.is_none() => {
+                (self.publish)(Arc::new(StoredEntries::read(&self.known)));
+            }
+            Ok(()) => {}
+            Err(error) => self.unavailable(&error),
         }
     }
 

@@ -1,5 +1,6 @@
 //! What a gateway keeps on disk: the ledger, budgets, keys and teams.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::access::{AccessOptions, AccessPlace, AccessWorker, StoredEntries};
@@ -30,24 +31,29 @@ pub(super) fn add_ledger(server: &Server, loader: &StateLoader, state: &GatewayS
     }
 }
 
-/// Keeps budgets in the ledger's folder, if there is one.
+/// Keeps budgets beside the ledger, if there is one.
 pub(super) fn keep_budgets(server: &Server, loader: &StateLoader, state: &GatewayState) {
-    let place = state.config().ledger.place(&loader.environment);
-    let Some(place @ majordomo_ledger::StorePlace::Folder(_)) = place else {
+    let Some(place) = state.config().ledger.place(&loader.environment) else {
         if state.config().has_budgets() {
-            tracing::warn!(
-                "budgets begin anew with every start: the ledger is off or not in a folder"
-            );
+            tracing::warn!("budgets begin anew with every start: nothing is recorded");
         }
         return;
     };
-    let node = loader.environment.get("HOSTNAME");
-    let node = node.map_or("local", String::as_str).into();
+    let node = node_name(&loader.environment);
     let quotas = Quotas::new(Some((place, node)));
     if state.config().has_budgets() {
         quotas.open_store();
     }
     server.context().set_quotas(quotas);
+}
+
+/// The name of this machine, by which its leases are found after a crash.
+fn node_name(environment: &BTreeMap<String, String>) -> Arc<str> {
+    let kernel = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = environment.get("HOSTNAME").cloned().or_else(kernel);
+    let name = name.map(|name| name.trim().to_owned());
+    let name = name.filter(|name| !name.is_empty());
+    name.map_or_else(|| "local".into(), Into::into)
 }
 
 /// Reads the stored keys and follows their changes. Completes when they are in effect.

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Request};
@@ -437,4 +438,58 @@ async fn a_viewer_reads_the_requests_and_usage_of_its_own_team() {
     ] {
         assert_eq!(get(name, path).await.status, status, "{name} {path}");
     }
+}
+
+#[tokio::test]
+async fn two_gateways_share_keys_in_postgres() {
+    let Some(server) = majordomo_testkit::Postgres::started() else {
+        return;
+    };
+    let url = server.database();
+    let config = format!("[ledger]\nstore = \"{url}\"\n");
+    let (a, b) = tokio::join!(TestGateway::start(&config), TestGateway::start(&config));
+    assert_eq!(status(&b, "").await, 200);
+    let secret = create(&a, json!({"name": "ada"})).await;
+    assert_eq!(status(&a, &secret).await, 200);
+    let noticed = async |key: &str, expected: u16| {
+        let began = tokio::time::Instant::now();
+        while status(&b, key).await != expected {
+            tokio::task::yield_now().await;
+        }
+        let took = began.elapsed();
+        println!("the other gateway answers {expected} after {took:?}");
+        assert!(took < Duration::from_secs(5), "{took:?}");
+    };
+    noticed("", 401).await;
+    assert_eq!(status(&b, &secret).await, 200);
+    let path = "/api/keys/ada/freeze";
+    let frozen = api(&a, Method::POST, path, &Value::Null).await;
+    assert_eq!(frozen.status, 200, "{}", frozen.text());
+    assert_eq!(status(&a, &secret).await, 401);
+    noticed(&secret, 401).await;
+    let audit = api(&b, Method::GET, "/api/audit", &Value::Null).await;
+    assert_eq!(parsed(&audit)["audit"][0]["action"], "key.freeze");
+    a.stop().await;
+    b.stop().await;
+    // A key outlives all gateways, and its secret is nowhere in the database.
+    let c = TestGateway::start(&config).await;
+    assert_eq!(status(&c, "").await, 401);
+    let listed = api(&c, Method::GET, "/api/keys", &Value::Null).await;
+    assert_eq!(parsed(&listed)["keys"][0]["state"], "frozen");
+    let name = url.rsplit('/').next().unwrap();
+    let stored = "SELECT * FROM majordomo.access_secret";
+    assert!(!server.sql(name, stored).contains(&secret[3..]));
+}
+
+#[tokio::test]
+async fn a_postgres_that_is_away_keeps_a_gateway_closed_until_it_returns() {
+    let closed = majordomo_testkit::ClosedPort::hold();
+    let config = format!(
+        "[ledger]\nstore = \"postgres://ada@{}/usage\"\n",
+        closed.address()
+    );
+    let gateway = TestGateway::start(&config).await;
+    assert_eq!(status(&gateway, "").await, 401);
+    let refused = api(&gateway, Method::POST, "/api/keys", &json!({"name": "bob"})).await;
+    assert_eq!(refused.status, 503, "{}", refused.text());
 }

@@ -282,11 +282,20 @@ async fn ask_store(server: &TestGateway, body: &str) -> TestResponse {
 #[tokio::test]
 async fn budgets_outlive_the_process_in_the_ledgers_store() {
     let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("ledger");
+    budgets_outlive_the_process(&format!("sqlite://{}", folder.display())).await;
+}
+
+#[tokio::test]
+async fn budgets_outlive_the_process_in_postgres() {
+    if let Some(server) = majordomo_testkit::Postgres::started() {
+        budgets_outlive_the_process(&server.database()).await;
+    }
+}
+
+async fn budgets_outlive_the_process(store: &str) {
     let upstream = Upstream::start([answer(), answer(), answer()]).await;
-    let place = format!(
-        "store = \"sqlite://{}\"",
-        folder.path().join("ledger").display()
-    );
+    let place = format!("store = \"{store}\"");
     let limits = "[limits]\nbudget = { day = \"0.0115 USD\" }\n";
     let config = config(&upstream, limits).replace("store = \"off\"", &place);
     let body = CHAT.replace("\"messages\"", "\"max_tokens\":1000,\"messages\"");
@@ -338,4 +347,42 @@ async fn a_hundred_clients_spend_at_most_the_budget() {
     );
     assert!(spent <= BUDGET + error, "{spent}");
     assert!(spent >= BUDGET * 9 / 10, "{spent}");
+}
+
+/// Case 3, with two gateways: one budget in PostgreSQL, spent from both.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_gateways_spend_at_most_one_budget_in_postgres() {
+    let Some(database) = majordomo_testkit::Postgres::started() else {
+        return;
+    };
+    const BUDGET: u64 = 50_000_000;
+    const COST: u64 = 100 * 1_000 + 100 * 10_000;
+    let upstream = Upstream::start((0..600).map(|_| answer())).await;
+    let place = format!("store = \"{}\"", database.database());
+    let limits = "[limits]\nbudget = { day = \"0.05 USD\" }\n";
+    let config = config(&upstream, limits).replace("store = \"off\"", &place);
+    let (a, b) = tokio::join!(TestGateway::start(&config), TestGateway::start(&config));
+    let servers = [a, b].map(std::sync::Arc::new);
+    let mut clients = tokio::task::JoinSet::new();
+    for client in 0..20 {
+        let server = servers[client % 2].clone();
+        clients.spawn(async move {
+            let mut served = 0_u64;
+            for _ in 0..10 {
+                let body = CHAT.replace("\"messages\"", "\"max_tokens\":100,\"messages\"");
+                match ask_store(&server, &body).await.status.as_u16() {
+                    200 => served += 1,
+                    429 => {}
+                    status => panic!("{status}"),
+                }
+            }
+            served
+        });
+    }
+    let served: u64 = clients.join_all().await.into_iter().sum();
+    let error = served * 100 * 1_000;
+    let spent = served * COST;
+    println!("{served} of 200 served: {spent} of {BUDGET} nanodollars");
+    assert!(spent <= BUDGET + error, "{spent}");
+    assert!(spent >= BUDGET / 2, "{spent}");
 }
