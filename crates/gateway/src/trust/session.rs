@@ -26,6 +26,8 @@ const TOKEN_HEADER: &str = "x-majordomo-token";
 const LIFETIME: Duration = Duration::from_secs(12 * 60 * 60);
 /// Most sessions; the oldest one ends for a new one.
 const MOST_SESSIONS: usize = 1_024;
+/// Most sessions of one secret, so that its holder cannot end those of others.
+const MOST_OF_ONE: usize = 32;
 
 /// The open sessions, by the hash of their cookie.
 #[derive(Default)]
@@ -68,11 +70,11 @@ impl Sessions {
         };
         let mut sessions = self.sessions();
         sessions.retain(|_, session| session.expires_millis > now_millis);
-        if sessions.len() >= MOST_SESSIONS {
-            let oldest = sessions.iter().min_by_key(|(_, it)| it.expires_millis);
-            if let Some(oldest) = oldest.map(|(hash, _)| *hash) {
-                sessions.remove(&oldest);
-            }
+        let own = |it: &OpenSession| it.secret == session.secret;
+        if sessions.values().filter(|it| own(it)).count() >= MOST_OF_ONE {
+            end_oldest(&mut sessions, own);
+        } else if sessions.len() >= MOST_SESSIONS {
+            end_oldest(&mut sessions, |_| true);
         }
         sessions.insert(sha256(cookie.expose_secret()), session);
         let secure = if secure { "; Secure" } else { "" };
@@ -115,6 +117,15 @@ impl Sessions {
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<Hash, OpenSession>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends the oldest session of some.
+fn end_oldest(sessions: &mut HashMap<Hash, OpenSession>, of: impl Fn(&OpenSession) -> bool) {
+    let some = sessions.iter().filter(|(_, session)| of(session));
+    let oldest = some.min_by_key(|(_, session)| session.expires_millis);
+    if let Some(oldest) = oldest.map(|(hash, _)| *hash) {
+        sessions.remove(&oldest);
     }
 }
 
@@ -273,11 +284,18 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_bounded() {
+    fn sessions_are_bounded_per_secret_and_in_all() {
         let (sessions, keys) = (Sessions::default(), operator());
+        let open = |secret: &str, at| sessions.open(&secret.into(), at, false).unwrap();
         let first = sessions.open(&secret(), NOW, false).unwrap();
+        // One holder who signs in again and again ends only its own sessions.
         for n in 1..=MOST_SESSIONS as i64 {
-            sessions.open(&secret(), NOW + n, false).unwrap();
+            open("one-holder", NOW + n);
+        }
+        assert_eq!(sessions.sessions().len(), MOST_OF_ONE + 1);
+        assert!(sessions.find(&keys, &browser(&first), NOW).is_some());
+        for n in 0..MOST_SESSIONS {
+            open(&format!("holder-{n}"), NOW + 2_000);
         }
         assert_eq!(sessions.sessions().len(), MOST_SESSIONS);
         assert!(sessions.find(&keys, &browser(&first), NOW).is_none());
