@@ -68,6 +68,22 @@ impl ErrorKind {
             Self::Connect | Self::Dns | Self::Tls | Self::Timeout(Timer::Connect)
         )
     }
+
+    /// Whether the request was sent and no verdict on it came back: a model may have worked
+    /// on it, and the provider may charge for that.
+    pub fn may_have_run(self) -> bool {
+        match self {
+            Self::Timeout(timer) => !matches!(timer, Timer::Connect | Timer::Write),
+            Self::ConnectionLost
+            | Self::BadResponse
+            | Self::Truncated
+            | Self::Empty
+            | Self::Cancelled
+            | Self::Deadline
+            | Self::Unknown => true,
+            _ => false,
+        }
+    }
 }
 
 /// The timers of an attempt; [`ErrorKind::Timeout`] names the one that expired.

@@ -306,7 +306,17 @@ impl Vision {
             attempts: attempts.collect(),
         };
         let text = format!("an image could not be described: {reason}");
-        Err(Error::http(502, text).with_attempt_log(attempt_log))
+        let mut failed = calls
+            .iter()
+            .filter(|call| call.failure.is_some())
+            .peekable();
+        let refused = failed.peek().is_some() && failed.all(super::DescribeCall::is_denied);
+        let error = match refused {
+            // A budget, not the describer: nothing was sent.
+            true => Error::new(ErrorKind::Denied, text),
+            false => Error::http(502, text),
+        };
+        Err(error.with_attempt_log(attempt_log))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use majordomo::llm::{Attempt, Change};
-use majordomo::{Request, Usage};
+use majordomo::llm::{Attempt, AttemptOutcome, Change};
+use majordomo::{Class, Request, Usage};
 
 /// A request without images, and how they were replaced.
 #[derive(Clone, Debug)]
@@ -70,6 +70,15 @@ impl DescribeCall {
             Some(CANCELLED) => CANCELLED,
             Some(_) => "failed",
         }
+    }
+
+    /// Whether its gate refused every attempt, so that nothing was sent.
+    pub(super) fn is_denied(&self) -> bool {
+        let denied = |attempt: &Attempt| {
+            let class = Some(Class::Denied);
+            matches!(&attempt.outcome, AttemptOutcome::Skipped { class: of, .. } if *of == class)
+        };
+        !self.attempts.is_empty() && self.attempts.iter().all(denied)
     }
 
     /// The target that responded, else the last one attempted, else empty.

@@ -124,6 +124,12 @@ impl<'a> AttemptRecorder<'a> {
 
     /// Records a target that was not called because the request does not fit it.
     pub(super) fn unfit(&mut self, target: &ChainTarget, class: Class, error: &Error) {
+        if class == Class::Denied {
+            // A call that shaping needs, such as a description, may not be made.
+            let mut refusal = GateRefusal::new(error.message());
+            refusal.retry_after = error.retry_after();
+            return self.denied(target, refusal);
+        }
         if class.is_incapable() {
             self.incapable += 1;
             let name = target.name().as_str();

@@ -20,6 +20,7 @@ struct Metered {
     first_token: Option<Duration>,
     reported: Option<Usage>,
     received_bytes: u64,
+    may_have_run: bool,
 }
 
 impl AdmittedAttempt {
@@ -36,6 +37,7 @@ impl AdmittedAttempt {
                 first_token: None,
                 reported: None,
                 received_bytes: 0,
+                may_have_run: false,
             })
         }))
     }
@@ -71,6 +73,9 @@ impl AdmittedAttempt {
     /// Settles the attempt as failed.
     pub(in crate::chain) fn fail(&mut self, class: Class, error: &Error) {
         let status = error.status();
+        if let Some(attempt) = &mut self.0 {
+            attempt.may_have_run = error.kind().may_have_run();
+        }
         self.settle(AttemptEnd::Failed { class, status });
     }
 
@@ -83,6 +88,7 @@ impl AdmittedAttempt {
             end,
             reported: attempt.reported,
             received_bytes: attempt.received_bytes,
+            may_have_run: attempt.may_have_run,
             took: attempt.elapsed(),
             first_token: attempt.first_token,
         };

@@ -19,6 +19,9 @@ pub struct AttemptReport {
     /// Bytes of content that arrived: text, reasoning, arguments. An estimate for streams
     /// that are forwarded as bytes.
     pub received_bytes: u64,
+    /// Whether it failed without a verdict of the provider, such as by a timeout: a model may
+    /// have worked on it.
+    pub may_have_run: bool,
     /// Until the end of the response.
     pub took: Duration,
     /// Until the first content of a stream.
@@ -51,6 +54,7 @@ impl AttemptReport {
             end: AttemptEnd::NotSent,
             reported: None,
             received_bytes: 0,
+            may_have_run: false,
             took: Duration::ZERO,
             first_token: None,
         }
@@ -80,6 +84,7 @@ mod tests {
         end: AttemptEnd::Cancelled,
         reported: None,
         received_bytes: 41,
+        may_have_run: false,
         took: Duration::ZERO,
         first_token: None,
     };
