@@ -25,9 +25,6 @@ use crate::pricing::Pricing;
 use crate::quota::{AttemptHold, AttemptLimits, HoldOutcome};
 use crate::record::{CallOutcome, Sinks, StartedCall, UpstreamCall, UsageSource};
 
-/// How long an attempt waits for the store of a budget.
-const STORE_TIMEOUT: Duration = Duration::from_millis(50);
-
 /// The calls of one request.
 pub(crate) struct CallJournal {
     /// For permits, which outlive a borrow.
@@ -134,9 +131,9 @@ impl AttemptGate for CallJournal {
             HoldOutcome::Waiting(mut wait) => {
                 let attempt = *attempt;
                 GateDecision::Later(Box::pin(async move {
-                    let deadline = tokio::time::Instant::now() + STORE_TIMEOUT;
+                    let waiting = limits.wait.begin();
                     loop {
-                        if timeout_at(deadline, wait.replied()).await.is_err() {
+                        if timeout_at(waiting.until, wait.replied()).await.is_err() {
                             return Err(limits.refused(wait.refusal()));
                         }
                         match limits.hold(&mut bound) {
@@ -250,8 +247,10 @@ fn settled_usage(
     let source = match (report.reported, report.end) {
         (Some(_), AttemptEnd::Served) => UsageSource::Reported,
         (Some(_), _) => UsageSource::Partial,
-        // An error response is not billed.
-        (None, AttemptEnd::Failed { .. }) if report.received_bytes == 0 => UsageSource::Unknown,
+        // An error response is not billed; without any response, the model may have run.
+        (None, AttemptEnd::Failed { .. }) if report.received_bytes == 0 && !report.may_have_run => {
+            UsageSource::Unknown
+        }
         (None, _) if kind == AttemptKind::Count => UsageSource::Unknown,
         (None, _) => {
             usage.input = estimated;

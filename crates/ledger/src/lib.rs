@@ -53,8 +53,8 @@ pub use store::{
     PostgresAccess, SqliteAccess, StoredAccess, StoredKey, StoredSecret, StoredTeam,
 };
 pub use store::{
-    Lease, LeaseRequest, PostgresStore, PostgresUrl, PostgresUrlError, RepriceFn, SqliteStore,
-    Store, StoreError, StorePlace,
+    Lease, LeaseDecision, LeaseRequest, Opening, Payer, PostgresStore, PostgresUrl,
+    PostgresUrlError, RepriceFn, SqliteStore, Store, StoreError, StorePlace,
 };
 pub use writer::{
     Ledger, LedgerSender, LedgerStatus, OpenStore, Pseudonyms, StatusSnapshot, WriterOptions,

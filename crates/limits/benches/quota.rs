@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use divan::{AllocProfiler, Bencher, black_box};
 use majordomo_limits::{
-    BudgetLimits, LevelId, LevelKind, LevelPolicy, LimitPolicy, LimitRegistry, LimitStack,
+    BudgetLimits, Flow, LevelId, LevelKind, LevelPolicy, LimitPolicy, LimitRegistry, LimitStack,
     MemoryLeases, Moment, Nanodollars, NoAlerts, ReservationAsk, ReserveOutcome, TrafficLimits,
 };
 
@@ -47,7 +47,7 @@ fn stack() -> LimitStack {
         id: LevelId::new(LevelKind::Key, "laptop"),
         policy: Arc::new(policy),
     };
-    registry.stack(1, &[level])
+    registry.stack(1, &[level], Flow::named("laptop"))
 }
 
 fn one_request(stack: &LimitStack) {

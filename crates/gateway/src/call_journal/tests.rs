@@ -8,6 +8,7 @@ use std::task::Poll;
 use majordomo::fake::{Beat, Fake, Step};
 use majordomo::llm::{Accept, Event, Part, Rejection};
 use majordomo::{Error, ErrorKind, Message, Registry, Request, Response};
+use majordomo_limits::Flow;
 
 use super::*;
 use crate::clock::wall_clock;
@@ -96,7 +97,7 @@ async fn no_reservation_outlives_its_attempt_over_ten_thousand_outcomes() {
     let none = "majordomo_open_reservations 0\n";
     let mut roll = dice(1);
     for round in 0..OUTCOMES {
-        let caller = CallerLimits::of(&quotas, &terms, None, &caller).unwrap();
+        let caller = CallerLimits::of(&quotas, &terms, None, &caller, Flow::named("k")).unwrap();
         let limits = AttemptLimits::new(caller, Arc::clone(&pricing));
         let sinks = Arc::new(Sinks::new([]));
         let journal = CallJournal::new(request_at(&pricing), sinks, Some(limits));
@@ -171,4 +172,51 @@ async fn both_rounds_of_a_repair_are_charged() {
     let costs: Vec<_> = record.calls.iter().map(|call| call.cost.unwrap()).collect();
     let costs: Vec<i64> = costs.into_iter().map(|cost| cost.nanodollars()).collect();
     assert_eq!(costs, [10 * 1_000 + 10_000, 25 * 1_000 + 2 * 10_000]);
+}
+
+/// The provider may charge for what it received, also if its response never came.
+#[tokio::test(start_paused = true)]
+async fn an_attempt_of_unknown_outcome_is_charged_its_input() {
+    use majordomo::llm::Timer;
+    let provider = |status| Error::http(status, "no");
+    let failing = |kind| Error::new(kind, "failed");
+    let cases = [
+        (failing(ErrorKind::Timeout(Timer::FirstByte)), true),
+        (failing(ErrorKind::Timeout(Timer::Total)), true),
+        (failing(ErrorKind::ConnectionLost), true),
+        (failing(ErrorKind::Truncated), true),
+        (failing(ErrorKind::Timeout(Timer::Connect)), false),
+        (failing(ErrorKind::Timeout(Timer::Write)), false),
+        (failing(ErrorKind::Connect), false),
+        (failing(ErrorKind::NeverSent), false),
+        (provider(401), false),
+        (provider(404), false),
+        (provider(429), false),
+        (provider(500), false),
+        (provider(529), false),
+    ];
+    let config = Config::parse("majordomo.toml", "", &BTreeMap::new()).unwrap();
+    let pricing = Arc::new(Pricing::new(&config, &Registry::empty()).unwrap());
+    for (error, charged) in cases {
+        let registry = Registry::empty();
+        let fake = Fake::new("fp");
+        let failure = error.clone();
+        fake.otherwise(move |_| Step::fail(failure.clone()));
+        registry.register(fake);
+        let journal = CallJournal::new(request_at(&pricing), Arc::new(Sinks::new([])), None);
+        let chain = registry.model("fp/a").unwrap();
+        let chain = chain.gated_by(Arc::clone(&journal) as _);
+        let request = Request::user("a question of some length");
+        assert!(chain.generate(request).await.is_err());
+        let calls = journal.close(Duration::ZERO);
+        assert!(!calls.is_empty(), "{error}");
+        for call in calls {
+            let expected = match charged {
+                true => UsageSource::Estimated,
+                false => UsageSource::Unknown,
+            };
+            assert_eq!(call.usage_source, expected, "{error}");
+            assert_eq!(call.usage.input > 0 && charged, charged, "{error}");
+        }
+    }
 }

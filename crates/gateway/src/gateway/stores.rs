@@ -1,12 +1,11 @@
 //! What a gateway keeps on disk: the ledger, budgets, keys and teams.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::access::{AccessOptions, AccessPlace, AccessWorker, StoredEntries};
 use crate::config::LedgerPlace;
-use crate::ledger_sink::{LedgerSink, now_millis};
-use crate::quota::Quotas;
+use crate::ledger_sink::{LedgerSink, now_millis, pseudonyms};
+use crate::quota::{BudgetPlace, Quotas};
 use crate::reload::StateLoader;
 use crate::{GatewayState, Server};
 
@@ -39,21 +38,26 @@ pub(super) fn keep_budgets(server: &Server, loader: &StateLoader, state: &Gatewa
         }
         return;
     };
-    let node = node_name(&loader.environment);
-    let quotas = Quotas::new(Some((place, node)));
+    let pseudonyms = match state.config().ledger.hash_end_users {
+        false => None,
+        true => match pseudonyms(state.config().ledger.folder(&loader.environment).as_deref()) {
+            Ok(pseudonyms) => Some(pseudonyms),
+            Err(error) => {
+                // Names must not be written by accident.
+                tracing::error!(%error, "budgets are kept in memory: the key for hashes of end users cannot be read");
+                return;
+            }
+        },
+    };
+    let quotas = Quotas::new(Some(BudgetPlace {
+        store: place,
+        pseudonyms,
+        days: Arc::clone(state.limits.days()),
+    }));
     if state.config().has_budgets() {
         quotas.open_store();
     }
     server.context().set_quotas(quotas);
-}
-
-/// The name of this machine, by which its leases are found after a crash.
-fn node_name(environment: &BTreeMap<String, String>) -> Arc<str> {
-    let kernel = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-    let name = environment.get("HOSTNAME").cloned().or_else(kernel);
-    let name = name.map(|name| name.trim().to_owned());
-    let name = name.filter(|name| !name.is_empty());
-    name.map_or_else(|| "local".into(), Into::into)
 }
 
 /// Reads the stored keys and follows their changes. Completes when they are in effect.

@@ -13,6 +13,7 @@ use majordomo_limits::{
 
 use super::caller::CallerLimits;
 use super::refusals::sentence;
+use super::store_wait::StoreWait;
 use crate::clock::{unix_millis, wall_clock};
 use crate::pricing::Pricing;
 
@@ -26,6 +27,8 @@ pub(crate) struct AttemptLimits {
     caller: Arc<CallerLimits>,
     pricing: Arc<Pricing>,
     seen: Mutex<Seen>,
+    /// For the stores of budgets.
+    pub(crate) wait: StoreWait,
 }
 
 /// What happened to the attempts so far.
@@ -61,6 +64,7 @@ impl AttemptLimits {
             caller,
             pricing,
             seen: Mutex::default(),
+            wait: StoreWait::default(),
         }
     }
 

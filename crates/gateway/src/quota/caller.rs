@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use majordomo_limits::{
-    Calendar, LevelId, LevelKind, LevelPolicy, LimitPolicy, LimitStack, Moment,
+    Calendar, Flow, LevelId, LevelKind, LevelPolicy, LimitPolicy, LimitStack, Moment,
 };
 
 use super::Quotas;
@@ -33,6 +33,11 @@ impl LimitTerms {
             days: Arc::new(LocalDays::new(settings.time_zone.clone())),
         }
     }
+
+    /// The days of the configured time zone.
+    pub(crate) fn days(&self) -> &Arc<LocalDays> {
+        &self.days
+    }
 }
 
 /// The limits that apply to a caller.
@@ -50,6 +55,7 @@ impl CallerLimits {
         terms: &LimitTerms,
         key: Option<&ClientKey>,
         caller: &CallerIdentity,
+        tenant: Flow,
     ) -> Option<Arc<Self>> {
         let mut levels = Vec::with_capacity(4);
         let mut add = |kind, name: &Arc<str>, policy: &Arc<LimitPolicy>| {
@@ -66,9 +72,9 @@ impl CallerLimits {
             add(LevelKind::Key, name, key.limits());
         }
         if let Some(user) = &caller.user {
-            add(LevelKind::EndUser, user, &terms.end_users);
+            add(LevelKind::EndUser, &quotas.name_of(user), &terms.end_users);
         }
-        let stack = quotas.registry.stack(terms.version, &levels);
+        let stack = quotas.registry.stack(terms.version, &levels, tenant);
         if stack.is_empty() {
             return None;
         }

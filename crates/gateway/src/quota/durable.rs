@@ -1,6 +1,6 @@
 //! Leases in the ledger's store, on a thread of their own.
 //!
-//! With its first command, the thread opens the store and closes what an earlier process left
+//! With its first command, the thread opens the store and closes what processes that died left
 //! open, as spent. Then it serves one command after another. A store that fails is opened
 //! anew; what could not be closed is closed later.
 
@@ -10,14 +10,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use majordomo_ledger::{Cost, Lease, LeaseRequest, Store, StoreError, StorePlace};
-use majordomo_limits::{ClosedLease, LeaseAsk, LeaseBackend, LeaseGrant, LeaseReply, Nanodollars};
+use arc_swap::ArcSwap;
+use majordomo_ledger::{Cost, Lease, LeaseRequest, Opening, Payer, Store, StoreError, StorePlace};
+use majordomo_limits::{
+    BudgetOpening, Calendar, ClosedLease, LeaseAsk, LeaseBackend, LeaseGrant, LeaseReply,
+    LevelKind, Nanodollars,
+};
+
+use super::days::LocalDays;
 
 /// The pause before a store that failed is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
 enum Command {
-    Grant(LeaseAsk, LeaseReply),
+    Grant(LeaseRequest, LeaseReply),
     Close(ClosedLease),
     Open,
     Stop,
@@ -27,16 +33,17 @@ enum Command {
 pub(super) struct DurableLeases {
     commands: Sender<Command>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// The time zone in which windows begin.
+    days: ArcSwap<LocalDays>,
 }
 
 impl DurableLeases {
     /// Starts the thread.
-    pub(super) fn start(place: StorePlace, node: Arc<str>) -> Option<Self> {
+    pub(super) fn start(place: StorePlace, days: Arc<LocalDays>) -> Option<Self> {
         let (commands, received) = channel();
         let thread = std::thread::Builder::new().name("budgets".to_owned());
         let keeper = LeaseKeeper {
             place,
-            node,
             store: None,
             recovered: false,
             unclosed: VecDeque::new(),
@@ -46,12 +53,34 @@ impl DurableLeases {
             Ok(thread) => Some(Self {
                 commands,
                 thread: Mutex::new(Some(thread)),
+                days: ArcSwap::new(days),
             }),
             Err(error) => {
                 tracing::error!(%error, "budgets are kept in memory: their thread cannot start");
                 None
             }
         }
+    }
+
+    /// Applies another time zone.
+    pub(super) fn set_days(&self, days: Arc<LocalDays>) {
+        self.days.store(days);
+    }
+
+    /// The usage that a new budget begins with. That of end users is not summed.
+    fn opening(&self, opening: BudgetOpening) -> Option<Opening> {
+        let payer = match opening.level.kind {
+            LevelKind::Global => Payer::Everyone,
+            LevelKind::Team => Payer::Team(opening.level.name),
+            LevelKind::Key => Payer::Key(opening.level.name),
+            _ => return None,
+        };
+        let since = opening.since_day;
+        let since_millis = since.map_or(0, |day| self.days.load().start_of(day));
+        Some(Opening {
+            payer,
+            since_millis,
+        })
     }
 
     /// Opens the store before the first request, which waits for it a few milliseconds only.
@@ -71,8 +100,16 @@ impl DurableLeases {
 
 impl LeaseBackend for DurableLeases {
     fn grant(&self, ask: LeaseAsk, reply: LeaseReply) {
+        let request = LeaseRequest {
+            budget: ask.budget,
+            window: ask.window,
+            limit: cost(ask.limit),
+            amount: cost(ask.amount),
+            least: cost(ask.least),
+            opening: ask.opening.and_then(|opening| self.opening(opening)),
+        };
         // Without the thread the reply is dropped, which says so.
-        let _ = self.commands.send(Command::Grant(ask, reply));
+        let _ = self.commands.send(Command::Grant(request, reply));
     }
 
     fn close(&self, lease: ClosedLease) {
@@ -83,9 +120,8 @@ impl LeaseBackend for DurableLeases {
 /// The thread's state.
 struct LeaseKeeper {
     place: StorePlace,
-    node: Arc<str>,
     store: Option<Box<dyn Store>>,
-    /// Whether the leases of an earlier process are closed.
+    /// Whether the leases of processes that died are closed.
     recovered: bool,
     unclosed: VecDeque<ClosedLease>,
     available: bool,
@@ -99,8 +135,8 @@ impl LeaseKeeper {
                 false => commands.recv_timeout(RETRY),
             };
             match command {
-                Ok(Command::Grant(ask, reply)) => {
-                    if let Some(grant) = self.grant(&ask) {
+                Ok(Command::Grant(request, reply)) => {
+                    if let Some(grant) = self.grant(&request) {
                         reply.granted(grant);
                     }
                 }
@@ -113,6 +149,12 @@ impl LeaseKeeper {
                 }
                 Err(RecvTimeoutError::Timeout) => self.close_all(),
                 Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => {
+                    // A lease that was granted just before is closed behind the stop.
+                    let waiting = commands.try_iter().filter_map(|command| match command {
+                        Command::Close(lease) => Some(lease),
+                        _ => None,
+                    });
+                    self.unclosed.extend(waiting);
                     self.close_all();
                     return;
                 }
@@ -120,24 +162,15 @@ impl LeaseKeeper {
         }
     }
 
-    fn grant(&mut self, ask: &LeaseAsk) -> Option<LeaseGrant> {
+    fn grant(&mut self, request: &LeaseRequest) -> Option<LeaseGrant> {
         // In order: what was closed before is free before.
         self.close_all();
-        let request = LeaseRequest {
-            budget: Arc::clone(&ask.budget),
-            window: ask.window,
-            node: Arc::clone(&self.node),
-            limit: cost(ask.limit),
-            amount: cost(ask.amount),
-        };
-        let (lease, taken) = self.attempt(|store| {
-            let taken = store.budget_taken(&request.budget, request.window)?;
-            Ok((store.grant_lease(&request)?, taken))
-        })?;
+        let decision = self.attempt(|store| store.grant_lease(request))?;
+        let lease = decision.lease;
         Some(LeaseGrant {
             id: lease.as_ref().map_or(0, |lease| lease.id),
             amount: lease.map_or(Nanodollars::ZERO, |lease| nanodollars(lease.amount)),
-            taken: nanodollars(taken),
+            taken: nanodollars(decision.taken),
         })
     }
 
@@ -186,9 +219,7 @@ impl LeaseKeeper {
             None => self.place.open()?,
         };
         if !self.recovered {
-            for lease in store.open_leases(&self.node)? {
-                store.close_lease(&lease, lease.amount)?;
-            }
+            store.close_abandoned_leases()?;
             self.recovered = true;
         }
         Ok(&mut **self.store.insert(store))

@@ -12,21 +12,25 @@ mod days;
 mod durable;
 mod headers;
 mod refusals;
+mod remaining;
+mod store_wait;
 mod webhook;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use majordomo_ledger::StorePlace;
+use majordomo_ledger::{Pseudonyms, StorePlace};
 use majordomo_limits::{LimitRegistry, MemoryLeases};
 use tokio::time::{Instant, interval};
 
 use alerts::AlertQueue;
 pub(crate) use attempt::{AttemptHold, AttemptLimits, HoldOutcome};
 pub(crate) use caller::{CallerLimits, LimitTerms};
+pub(crate) use days::LocalDays;
 use durable::DurableLeases;
 pub(crate) use headers::add_limit_headers;
 pub(crate) use refusals::refusal_error;
+pub(crate) use remaining::remaining;
 pub(crate) use webhook::Webhook;
 
 /// How often unused leases are given back.
@@ -38,15 +42,30 @@ pub(crate) struct Quotas {
     started: Instant,
     alerts: Arc<AlertQueue>,
     durable: Option<Arc<DurableLeases>>,
+    /// Replace the names of end users wherever their budgets are kept.
+    pseudonyms: Option<Pseudonyms>,
+}
+
+/// Where budgets are kept.
+pub(crate) struct BudgetPlace {
+    pub(crate) store: StorePlace,
+    /// Set if the names of end users must not be stored.
+    pub(crate) pseudonyms: Option<Pseudonyms>,
+    /// The days of the configured time zone.
+    pub(crate) days: Arc<LocalDays>,
 }
 
 impl Quotas {
     /// Budgets are kept in the store, or begin anew with the process without one.
-    pub(crate) fn new(store: Option<(StorePlace, Arc<str>)>) -> Arc<Self> {
+    pub(crate) fn new(place: Option<BudgetPlace>) -> Arc<Self> {
         let alerts = Arc::<AlertQueue>::default();
-        let durable = store
-            .and_then(|(place, node)| DurableLeases::start(place, node))
-            .map(Arc::new);
+        let (durable, pseudonyms) = match place {
+            None => (None, None),
+            Some(place) => (
+                DurableLeases::start(place.store, place.days).map(Arc::new),
+                place.pseudonyms,
+            ),
+        };
         let sink = Arc::clone(&alerts) as _;
         let registry = match &durable {
             Some(durable) => LimitRegistry::new(Arc::clone(durable) as _, sink),
@@ -57,7 +76,23 @@ impl Quotas {
             started: Instant::now(),
             alerts,
             durable,
+            pseudonyms,
         })
+    }
+
+    /// The name under which the limits of an end user are kept and reported.
+    fn name_of(&self, user: &Arc<str>) -> Arc<str> {
+        match &self.pseudonyms {
+            Some(pseudonyms) => pseudonyms.of(user).into(),
+            None => Arc::clone(user),
+        }
+    }
+
+    /// Applies the time zone of another configuration.
+    pub(crate) fn set_days(&self, days: &Arc<LocalDays>) {
+        if let Some(durable) = &self.durable {
+            durable.set_days(Arc::clone(days));
+        }
     }
 
     /// Opens the store of budgets before it is needed.

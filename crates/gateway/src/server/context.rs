@@ -193,6 +193,7 @@ impl ServerContext {
         if state.config().has_budgets() {
             self.quotas().open_store();
         }
+        self.quotas().set_days(state.limits.days());
         self.traces.resize(&state.server);
         self.metrics.configure(state.named_targets());
         self.state.store(state);

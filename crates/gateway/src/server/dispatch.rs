@@ -32,7 +32,7 @@ use crate::fronts::{self, Endpoint, EndpointLabels, Front};
 use crate::handlers;
 use crate::heavy_lane::LaneHandle;
 use crate::identity::CallerIdentity;
-use crate::keys::{ClientKey, ClientKeys};
+use crate::keys::ClientKeys;
 use crate::quota::CallerLimits;
 use crate::record::{RequestKind, TraceParent, unix_millis};
 use crate::refusal::RequestRefusal;
@@ -135,14 +135,23 @@ async fn admit(
         Ok(caller) => exchange.set_caller(caller),
         Err(error) => return (fail(front, exchange, error), None),
     }
+    let flow = flow_of(key.as_deref(), from);
+    let limits = CallerLimits::of(
+        &context.quotas(),
+        &state.limits,
+        key.as_deref(),
+        exchange.caller(),
+        flow,
+    );
     if let Endpoint::Key(_) = endpoint {
-        return (key_status(context, key.as_deref(), exchange).await, None);
+        let status = key_status(context, limits.as_deref(), key.as_deref(), exchange);
+        return (status.await, None);
     }
     let announced = body.as_ref().map_or(0, |body| body.size_hint().lower());
     if let Err(error) = check_body_headers(&head.headers, announced, state.server.max_body) {
         return (fail(front, exchange, error), None);
     }
-    let seats = match limit(context, state, key.as_deref(), &mut exchange).await {
+    let seats = match limit(limits, &mut exchange).await {
         Ok(seats) => seats,
         Err((caller, refusal)) => {
             let log = AttemptLog::default();
@@ -151,7 +160,6 @@ async fn admit(
     };
     let admission = context.admission();
     let max_body = state.server.max_body;
-    let flow = flow_of(key.as_deref(), from);
     let pace = Pace {
         limits: &context.limits,
         timeout: state.server.body_timeout,
@@ -196,16 +204,11 @@ async fn admit(
 
 /// Applies the limits of a caller to a request for a model.
 async fn limit(
-    context: &ServerContext,
-    state: &GatewayState,
-    key: Option<&ClientKey>,
+    caller: Option<Arc<CallerLimits>>,
     exchange: &mut Exchange,
 ) -> Result<Vec<Permit>, (Arc<CallerLimits>, Refusal)> {
-    if exchange.kind() == RequestKind::Other {
-        return Ok(Vec::new());
-    }
-    let quotas = context.quotas();
-    let Some(caller) = CallerLimits::of(&quotas, &state.limits, key, exchange.caller()) else {
+    let model = exchange.kind() != RequestKind::Other;
+    let Some(caller) = caller.filter(|_| model) else {
         return Ok(Vec::new());
     };
     exchange.set_limits(Some(Arc::clone(&caller)));

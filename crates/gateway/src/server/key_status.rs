@@ -10,11 +10,13 @@ use super::context::ServerContext;
 use crate::access::{add_policy, timestamp};
 use crate::exchange::Exchange;
 use crate::keys::ClientKey;
+use crate::quota::{CallerLimits, remaining};
 use crate::response_body::Body;
 
 /// Responds with the state of the client's own key. It costs nothing and needs no seat.
 pub(super) async fn key_status(
     context: &ServerContext,
+    limits: Option<&CallerLimits>,
     key: Option<&ClientKey>,
     mut exchange: Exchange,
 ) -> Response<Body> {
@@ -23,6 +25,9 @@ pub(super) async fn key_status(
         // Without keys there is nothing to say about one.
         None => json!({ "name": null }),
     };
+    if let Some(limits) = limits {
+        body["remaining"] = remaining(limits).await.into();
+    }
     if let (Some(key), Some(ledger)) = (key, context.ledger())
         && let Some(usage) = context.usage_by_key.read(ledger).await
     {

@@ -11,12 +11,65 @@ pub struct LeaseRequest {
     pub budget: Arc<str>,
     /// The window's number. Numbers grow: a clock that jumps back never reopens one.
     pub window: i64,
-    /// The node that asks.
-    pub node: Arc<str>,
     /// The whole budget.
     pub limit: Cost,
     /// The slice. Less is granted if less is left.
     pub amount: Cost,
+    /// The part of it that is of use. Nothing is granted if less is left.
+    pub least: Cost,
+    /// What a window begins with that has no lease yet, nor had the one before. `None` if
+    /// it begins with nothing.
+    pub opening: Option<Opening>,
+}
+
+/// The usage that a new budget begins with: a key may have been used before it had one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// Whose usage.
+    pub payer: Payer,
+    /// From this Unix time on, in milliseconds, rounded down to a quarter hour.
+    pub since_millis: i64,
+}
+
+/// Whose usage a budget limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Payer {
+    /// All requests.
+    Everyone,
+    /// A team's.
+    Team(Arc<str>),
+    /// A key's.
+    Key(Arc<str>),
+}
+
+impl Payer {
+    /// The column of the rollups and the name in it; `None` for all.
+    pub(super) fn column(&self) -> Option<(&'static str, &str)> {
+        match self {
+            Self::Everyone => None,
+            Self::Team(name) => Some(("team", name)),
+            Self::Key(name) => Some(("key", name)),
+        }
+    }
+}
+
+impl LeaseRequest {
+    /// What is granted where that much is taken.
+    pub(super) fn granted_of(&self, taken: Cost) -> Option<Cost> {
+        let left = self.limit - taken;
+        let amount = self.amount.min(left);
+        (amount > Cost::ZERO && left >= self.least).then_some(amount)
+    }
+}
+
+/// The reply to a request for a lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseDecision {
+    /// The lease, unless too little is left.
+    pub lease: Option<Lease>,
+    /// What was settled or leased of the window before, by all nodes.
+    pub taken: Cost,
 }
 
 /// A granted slice. Until it is closed it counts as spent.

@@ -25,7 +25,7 @@ pub use access::{
     StoredAccess, StoredKey, StoredSecret, StoredTeam,
 };
 pub use error::StoreError;
-pub use lease::{Lease, LeaseRequest};
+pub use lease::{Lease, LeaseDecision, LeaseRequest, Opening, Payer};
 pub use place::StorePlace;
 pub use postgres::{PostgresAccess, PostgresStore, PostgresUrl, PostgresUrlError};
 pub use sqlite::{SqliteAccess, SqliteStore};
@@ -100,20 +100,13 @@ pub trait Store: Send {
         price: &mut RepriceFn<'_>,
     ) -> Result<RepriceReport, StoreError>;
 
-    /// Grants a lease of what is left of a budget: settled + leased ≤ limit holds at every
-    /// moment, over all processes. Returns `None` if nothing is left.
+    /// Grants a lease of what is left of a budget to this run: settled + leased ≤ limit
+    /// holds at every moment, over all processes.
     ///
     /// # Errors
     ///
     /// Fails if the store cannot be written; then nothing is granted.
-    fn grant_lease(&mut self, request: &LeaseRequest) -> Result<Option<Lease>, StoreError>;
-
-    /// What is settled or leased of a budget's window, by all nodes.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the store cannot be read.
-    fn budget_taken(&mut self, budget: &str, window: i64) -> Result<crate::Cost, StoreError>;
+    fn grant_lease(&mut self, request: &LeaseRequest) -> Result<LeaseDecision, StoreError>;
 
     /// Ends a lease: what was spent is settled, the rest is free again. Ending it a second
     /// time changes nothing.
@@ -123,10 +116,10 @@ pub trait Store: Send {
     /// Fails if the store cannot be written; the lease then still counts as spent.
     fn close_lease(&mut self, lease: &Lease, spent: crate::Cost) -> Result<(), StoreError>;
 
-    /// Leases of a node that are still open, such as those of an earlier run that died.
+    /// Closes the leases of processes that died, as spent, and returns their number.
     ///
     /// # Errors
     ///
-    /// Fails if the store cannot be read.
-    fn open_leases(&mut self, node: &str) -> Result<Vec<Lease>, StoreError>;
+    /// Fails if the store cannot be written.
+    fn close_abandoned_leases(&mut self) -> Result<u64, StoreError>;
 }

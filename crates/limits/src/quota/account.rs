@@ -5,23 +5,22 @@
 //! spent is closed. The lock is held for a few instructions and never while the backend is
 //! called.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::account_state::{AccountState, Asked};
 use super::alert::{AlertSink, AlertSteps, BudgetAlert};
-use super::lease::{ClosedLease, LeaseAsk, LeaseBackend, LeaseGrant, LeaseReply};
+use super::lease::{BudgetOpening, ClosedLease, LeaseAsk, LeaseBackend, LeaseGrant, LeaseReply};
 use super::level_id::LevelId;
 use crate::policy::{BudgetWindow, Nanodollars};
 
-/// After a store granted less than asked, it is not asked again for this long.
+/// After a store granted less than asked, it is not asked for more than it had for this
+/// long.
 const DRY: Duration = Duration::from_millis(200);
 /// After a store could not be reached, it is not asked again for this long.
 const DOWN: Duration = Duration::from_secs(1);
-/// The time whose spending a slice should cover.
-const SLICE: Duration = Duration::from_secs(2);
 
 /// What an account is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,68 +43,10 @@ pub(crate) struct Account {
     replied: Notify,
 }
 
-#[derive(Default)]
-struct AccountState {
-    /// Ids and amounts, oldest first.
-    leases: VecDeque<(i64, Nanodollars)>,
-    /// The sum of the leases.
-    leased: Nanodollars,
-    /// What was settled and is not part of a closed lease.
-    spent: Nanodollars,
-    /// The sum of the live reservations.
-    open: Nanodollars,
-    reservations: u64,
-    /// Taken by others, or by leases of ours that are closed.
-    elsewhere: Nanodollars,
-    /// How often the backend replied.
-    replies: u64,
-    /// The lease that is being asked for.
-    asked: Option<Asked>,
-    /// The backend is not asked before.
-    quiet_until: Duration,
-    /// Whether the backend could not be reached.
-    down: bool,
-    last_used: Duration,
-    demand: Demand,
-    alerted: AlertSteps,
-    /// Nothing is reserved any more; leases are closed with the last reservation.
-    retired: bool,
-}
-
-struct Asked {
-    at: Duration,
-    amount: Nanodollars,
-    leased: Nanodollars,
-    /// Settled in leases closed since.
-    closed: Nanodollars,
-}
-
-/// Reservations of the last two seconds.
-#[derive(Default)]
-struct Demand {
-    since: Duration,
-    current: Nanodollars,
-    previous: Nanodollars,
-}
-
-impl Demand {
-    fn add(&mut self, now: Duration, amount: Nanodollars) {
-        let age = now.saturating_sub(self.since);
-        if age >= SLICE {
-            self.previous = if age < 2 * SLICE {
-                self.current
-            } else {
-                Nanodollars::ZERO
-            };
-            self.current = Nanodollars::ZERO;
-            self.since = now;
-        }
-        self.current = self.current.plus(amount);
-    }
-
-    fn recent(&self) -> Nanodollars {
-        self.current.max(self.previous)
-    }
+/// Money held of one account.
+pub(crate) struct HeldMoney {
+    pub(crate) account: Arc<Account>,
+    pub(crate) amount: Nanodollars,
 }
 
 /// Whether a reservation is held.
@@ -127,8 +68,9 @@ pub(crate) enum Hold {
 }
 
 impl Account {
-    pub(crate) fn new(
+    pub(super) fn new(
         terms: AccountTerms,
+        alerted: AlertSteps,
         backend: Arc<dyn LeaseBackend>,
         alerts: Arc<dyn AlertSink>,
     ) -> Arc<Self> {
@@ -138,7 +80,10 @@ impl Account {
             budget: budget.into(),
             backend,
             alerts,
-            state: Mutex::default(),
+            state: Mutex::new(AccountState {
+                alerted,
+                ..AccountState::default()
+            }),
             replied: Notify::new(),
         })
     }
@@ -157,7 +102,6 @@ impl Account {
     /// Reserves an amount.
     pub(crate) fn hold(self: &Arc<Self>, now: Duration, amount: Nanodollars) -> Hold {
         let mut state = self.lock();
-        state.demand.add(now, amount);
         state.last_used = now;
         // Nothing fits into a budget of nothing, whatever its store says.
         let none = self.terms.strict && self.terms.limit == Nanodollars::ZERO;
@@ -166,8 +110,9 @@ impl Account {
             state = self.lock();
         }
         if self.terms.strict && state.available() < amount {
-            return self.cannot_hold(&mut state, now);
+            return self.cannot_hold(&mut state, now, amount);
         }
+        state.demand.held(now, amount);
         state.open = state.open.plus(amount);
         state.reservations += 1;
         if state.is_low() {
@@ -176,54 +121,98 @@ impl Account {
         Hold::Held
     }
 
-    fn cannot_hold(&self, state: &mut AccountState, now: Duration) -> Hold {
+    fn cannot_hold(&self, state: &mut AccountState, now: Duration, amount: Nanodollars) -> Hold {
         if state.asked.is_some() {
+            state.demand.waits(amount);
             let replies = state.replies;
             return Hold::Waiting { replies };
         }
-        if state.down {
-            let retry_after = state.quiet_until.saturating_sub(now);
+        if let Some(until) = state.down_until {
+            let retry_after = until.saturating_sub(now);
             return Hold::Unreachable { retry_after };
         }
-        let left = state.available();
         if state.alerted.reach(100) {
             self.alert(100, state.settled());
         }
+        let used = state.settled().plus(state.open);
+        let left = self.terms.limit.minus(used);
         Hold::Short { left }
     }
 
-    /// Asks for a lease that covers an amount, unless it was asked or has nothing.
+    /// Asks what is taken, unless that is known. Returns how often the backend has replied.
+    pub(super) fn look(self: &Arc<Self>, now: Duration) -> Option<u64> {
+        let state = self.lock();
+        if state.known {
+            return None;
+        }
+        let replies = state.replies;
+        if state.may_ask(now) {
+            self.send(state, now, Nanodollars::ZERO, Nanodollars::ZERO);
+        }
+        Some(replies)
+    }
+
+    /// Asks for a lease that makes an amount available, or for the next slice if that is
+    /// nothing. Does not, if that is known to be in vain.
     fn ask(
         self: &Arc<Self>,
         mut state: MutexGuard<'_, AccountState>,
         now: Duration,
         amount: Nanodollars,
     ) {
-        if state.asked.is_some() || state.retired || now < state.quiet_until {
+        if !state.may_ask(now) {
             return;
         }
-        let limit = if self.terms.strict {
-            self.terms.limit
-        } else {
-            Nanodollars::MAX
+        // More than the amount if less was leased than is spent: estimates can be too low.
+        let missing = amount.plus(state.open).plus(state.spent);
+        let missing = missing.minus(state.leased);
+        let least = match amount {
+            Nanodollars::ZERO => Nanodollars(1),
+            _ => missing,
         };
-        let missing = amount.minus(state.available());
-        let taken = state.elsewhere.plus(state.leased);
-        let remaining = limit.minus(taken).0 / (2 * self.backend.nodes().max(1));
-        let slice = state.demand.recent().min(Nanodollars(remaining));
-        let amount = missing.max(slice).max(Nanodollars(1));
+        let remaining = self.ceiling().minus(state.elsewhere.plus(state.leased));
+        if now < state.dry_until && remaining < least {
+            return;
+        }
+        let share = Nanodollars(remaining.0 / (2 * self.backend.nodes().max(1)));
+        let slice = state.demand.take().min(share);
+        let amount = missing.max(slice).max(least);
+        self.send(state, now, amount, least);
+    }
+
+    /// The most that all nodes may lease.
+    fn ceiling(&self) -> Nanodollars {
+        match self.terms.strict {
+            true => self.terms.limit,
+            false => Nanodollars::MAX,
+        }
+    }
+
+    fn send(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, AccountState>,
+        now: Duration,
+        amount: Nanodollars,
+        least: Nanodollars,
+    ) {
         state.asked = Some(Asked {
             at: now,
             amount,
             leased: state.leased,
             closed: Nanodollars::ZERO,
         });
+        let opening = (!state.known).then(|| BudgetOpening {
+            level: self.terms.level.clone(),
+            since_day: self.terms.window.start_day(self.terms.number),
+        });
         drop(state);
         let ask = LeaseAsk {
             budget: Arc::clone(&self.budget),
             window: self.terms.number,
-            limit,
+            limit: self.ceiling(),
             amount,
+            least,
+            opening,
         };
         self.backend.grant(ask, LeaseReply::to(Arc::clone(self)));
     }
@@ -235,10 +224,11 @@ impl Account {
             return;
         };
         state.replies += 1;
-        state.down = grant.is_none();
+        state.down_until = None;
         match grant {
-            None => state.quiet_until = asked.at + DOWN,
+            None => state.down_until = Some(asked.at + DOWN),
             Some(grant) => {
+                state.known = true;
                 let others = grant.taken.minus(asked.leased);
                 state.elsewhere = others.plus(asked.closed);
                 if grant.amount > Nanodollars::ZERO {
@@ -246,7 +236,7 @@ impl Account {
                     state.leased = state.leased.plus(grant.amount);
                 }
                 if grant.amount < asked.amount {
-                    state.quiet_until = asked.at + DRY;
+                    state.dry_until = asked.at + DRY;
                 }
                 // What was passed before this node looked was announced then.
                 let settled = state.settled();
@@ -345,6 +335,11 @@ impl Account {
         (state.reservations, state.open)
     }
 
+    /// The steps that were announced.
+    pub(super) fn alerted(&self) -> AlertSteps {
+        self.lock().alerted
+    }
+
     /// Whether nothing happened since.
     pub(crate) fn is_idle_since(&self, since: Duration) -> bool {
         let state = self.lock();
@@ -353,21 +348,5 @@ impl Account {
 
     fn lock(&self) -> MutexGuard<'_, AccountState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl AccountState {
-    fn available(&self) -> Nanodollars {
-        self.leased.minus(self.open.plus(self.spent))
-    }
-
-    /// Settled by all nodes, as of the last grant, and by this one since.
-    fn settled(&self) -> Nanodollars {
-        self.elsewhere.plus(self.spent)
-    }
-
-    /// Less than half of what two seconds take is left.
-    fn is_low(&self) -> bool {
-        self.available().0 < self.demand.recent().0 / 2
     }
 }

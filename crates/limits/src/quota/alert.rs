@@ -60,6 +60,11 @@ impl AlertSteps {
         })
     }
 
+    /// Whether a step was announced.
+    pub(super) fn any(self) -> bool {
+        self.done.contains(&true)
+    }
+
     /// Marks one step. Returns whether it is new.
     pub(super) fn reach(&mut self, step: u8) -> bool {
         let Some(at) = STEPS.iter().position(|known| *known == step) else {

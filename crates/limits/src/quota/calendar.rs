@@ -41,6 +41,11 @@ impl BudgetWindow {
         }
     }
 
+    /// The first day of a window; `None` if it has none.
+    pub fn start_day(self, number: i64) -> Option<i64> {
+        self.end_day(number - 1)
+    }
+
     /// The first day after a window; `None` if it never ends.
     pub fn end_day(self, number: i64) -> Option<i64> {
         match self {
@@ -107,6 +112,7 @@ mod tests {
                 prop_assert!(window.number(day + 1) >= number);
                 let Some(end) = window.end_day(number) else { continue };
                 prop_assert!(end > day);
+                prop_assert!(window.start_day(number).is_some_and(|start| start <= day));
                 prop_assert_eq!(window.number(end), number + 1);
                 prop_assert_eq!(window.number(end - 1), number);
             }

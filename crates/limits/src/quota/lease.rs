@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::account::Account;
+use super::level_id::LevelId;
 use crate::policy::Nanodollars;
 
 /// A slice wanted from a budget.
@@ -21,6 +22,31 @@ pub struct LeaseAsk {
     pub limit: Nanodollars,
     /// The slice. Less is granted if less is left.
     pub amount: Nanodollars,
+    /// The part of it that is of use. Nothing is granted if less is left.
+    pub least: Nanodollars,
+    /// Set until the store has replied once: where a budget is new, what was used before
+    /// it counts.
+    pub opening: Option<BudgetOpening>,
+}
+
+/// The usage that a new budget begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BudgetOpening {
+    /// Whose usage.
+    pub level: LevelId,
+    /// The first local day of the window; `None` if it has no beginning.
+    pub since_day: Option<i64>,
+}
+
+impl LeaseAsk {
+    /// What is granted where that much is taken.
+    pub fn granted_of(&self, taken: Nanodollars) -> Nanodollars {
+        let left = self.limit.minus(taken);
+        if left < self.least {
+            return Nanodollars::ZERO;
+        }
+        self.amount.min(left)
+    }
 }
 
 /// What was granted.
@@ -120,12 +146,12 @@ impl MemoryLeases {
 impl LeaseBackend for MemoryLeases {
     fn grant(&self, ask: LeaseAsk, reply: LeaseReply) {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        let windows_of = windows.entry(ask.budget).or_default();
+        let windows_of = windows.entry(Arc::clone(&ask.budget)).or_default();
         // Windows that are over are of no use once their leases are closed.
         windows_of.retain(|number, sums| *number >= ask.window || sums.open > 0);
         let sums = windows_of.entry(ask.window).or_default();
         let taken = sums.settled.plus(sums.leased);
-        let amount = ask.amount.min(ask.limit.minus(taken));
+        let amount = ask.granted_of(taken);
         if amount > Nanodollars::ZERO {
             sums.leased = sums.leased.plus(amount);
             sums.open += 1;

@@ -6,7 +6,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::account::{Account, AccountTerms, Hold};
+use super::account::{Account, HeldMoney};
+use super::accounts::{Accounts, BudgetUsage, NotHeld};
 use super::alert::AlertSink;
 use super::gcra::{Gcra, RateCharge, RateSpec, RateState};
 use super::lease::LeaseBackend;
@@ -14,29 +15,15 @@ use super::level_id::LevelId;
 use super::moment::Moment;
 use super::refusal::{Refusal, RefusedBy};
 use crate::bounds::Bounds;
-use crate::policy::{BudgetWindow, LimitPolicy, Nanodollars, TrafficLimits, WhenExhausted};
+use crate::policy::{BudgetWindow, LimitPolicy, Nanodollars, TrafficLimits};
 use crate::semaphore::FairSemaphore;
 
 /// Waiters for the seats of one level.
 const WAITERS: usize = 4_096;
 
-/// Money held of one account.
-pub(super) struct HeldMoney {
-    pub(super) account: Arc<Account>,
-    pub(super) amount: Nanodollars,
-}
-
-/// Why an amount is not held.
-pub(super) enum NotHeld {
-    Waiting { account: Arc<Account>, replies: u64 },
-    Refused(Refusal),
-}
-
 /// A level of limits.
 pub struct Level {
     id: LevelId,
-    backend: Arc<dyn LeaseBackend>,
-    alerts: Arc<dyn AlertSink>,
     state: Mutex<LevelState>,
 }
 
@@ -46,11 +33,7 @@ struct LevelState {
     requests: Option<Gcra>,
     tokens: Option<Gcra>,
     seats: Option<FairSemaphore>,
-    /// The largest window seen, by kind: a clock that jumps back reopens none.
-    windows: [i64; 4],
-    accounts: [Option<Arc<Account>>; 4],
-    /// Accounts of earlier windows or limits whose reservations are not settled yet.
-    retired: Vec<Arc<Account>>,
+    accounts: Accounts,
     last_used: Duration,
 }
 
@@ -61,18 +44,14 @@ impl Level {
         alerts: Arc<dyn AlertSink>,
     ) -> Self {
         Self {
-            id,
-            backend,
-            alerts,
+            id: id.clone(),
             state: Mutex::new(LevelState {
                 version: 0,
                 policy: Arc::default(),
                 requests: None,
                 tokens: None,
                 seats: None,
-                windows: [i64::MIN; 4],
-                accounts: Default::default(),
-                retired: Vec::new(),
+                accounts: Accounts::new(id, backend, alerts),
                 last_used: Duration::ZERO,
             }),
         }
@@ -193,92 +172,10 @@ impl Level {
         held: &mut Vec<HeldMoney>,
         over: &mut Vec<(LevelId, BudgetWindow)>,
     ) -> Result<(), NotHeld> {
-        let mut state = self.lock();
-        if state.policy.budget.is_empty() {
-            return Ok(());
-        }
-        let Some(amount) = amount else {
-            return match state.policy.unpriced {
-                crate::policy::UnpricedPolicy::Allow => Ok(()),
-                crate::policy::UnpricedPolicy::Refuse => Err(NotHeld::Refused(Refusal {
-                    level: self.id.clone(),
-                    limit: RefusedBy::Unpriced,
-                    retry_after: None,
-                })),
-            };
-        };
-        for window in BudgetWindow::ALL {
-            let Some(account) = self.account(&mut state, now, window) else {
-                continue;
-            };
-            match account.hold(now.monotonic, amount) {
-                Hold::Held => {
-                    if !account.terms.strict && account.is_over() {
-                        over.push((self.id.clone(), window));
-                    }
-                    held.push(HeldMoney { account, amount });
-                }
-                Hold::Waiting { replies } => return Err(NotHeld::Waiting { account, replies }),
-                Hold::Short { left } => {
-                    let limit = RefusedBy::Budget {
-                        window,
-                        reset_day: window.end_day(account.terms.number),
-                        limit: account.terms.limit,
-                        left,
-                        when_exhausted: state.policy.when_exhausted.clone(),
-                    };
-                    return Err(NotHeld::Refused(Refusal {
-                        level: self.id.clone(),
-                        limit,
-                        retry_after: None,
-                    }));
-                }
-                Hold::Unreachable { retry_after } => {
-                    return Err(NotHeld::Refused(Refusal {
-                        level: self.id.clone(),
-                        limit: RefusedBy::Unreachable(window),
-                        retry_after: Some(retry_after),
-                    }));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The account of the current window, a new one after the window or the limit changed.
-    fn account(
-        &self,
-        state: &mut LevelState,
-        now: Moment,
-        window: BudgetWindow,
-    ) -> Option<Arc<Account>> {
-        let at = window as usize;
-        let Some(limit) = state.policy.budget.of(window) else {
-            let old = state.accounts[at].take();
-            state.retire(old);
-            return None;
-        };
-        let number = window.number(now.day).max(state.windows[at]);
-        state.windows[at] = number;
-        let strict = state.policy.when_exhausted != WhenExhausted::Warn;
-        if let Some(account) = &state.accounts[at] {
-            let terms = &account.terms;
-            if terms.number == number && terms.limit == limit && terms.strict == strict {
-                return Some(Arc::clone(account));
-            }
-            let old = state.accounts[at].take();
-            state.retire(old);
-        }
-        let terms = AccountTerms {
-            level: self.id.clone(),
-            window,
-            number,
-            limit,
-            strict,
-        };
-        let account = Account::new(terms, Arc::clone(&self.backend), Arc::clone(&self.alerts));
-        state.accounts[at] = Some(Arc::clone(&account));
-        Some(account)
+        let LevelState {
+            accounts, policy, ..
+        } = &mut *self.lock();
+        accounts.hold(policy, now, amount, held, over)
     }
 
     /// The request and token buckets.
@@ -289,45 +186,32 @@ impl Level {
 
     /// What is settled and reserved of every budget.
     pub fn budgets(&self, now: Moment) -> Vec<BudgetUsage> {
-        let mut state = self.lock();
-        let windows = BudgetWindow::ALL.into_iter();
-        let usage = windows.filter_map(|window| {
-            let account = self.account(&mut state, now, window)?;
-            let (settled, reserved) = account.usage();
-            Some(BudgetUsage {
-                level: self.id.clone(),
-                window,
-                limit: account.terms.limit,
-                settled,
-                reserved,
-                reset_day: window.end_day(account.terms.number),
-            })
-        });
-        usage.collect()
+        let LevelState {
+            accounts, policy, ..
+        } = &mut *self.lock();
+        accounts.usage(policy, now)
+    }
+
+    /// Asks the backend about budgets of which nothing is known yet.
+    pub(super) fn look(&self, now: Moment) -> Vec<(Arc<Account>, u64)> {
+        let LevelState {
+            accounts, policy, ..
+        } = &mut *self.lock();
+        accounts.look(policy, now)
     }
 
     /// The live reservations: their number and their sum over all windows.
     pub fn open_reservations(&self) -> (u64, Nanodollars) {
-        let state = self.lock();
-        let accounts = state.accounts.iter().flatten().chain(&state.retired);
-        accounts.fold((0, Nanodollars::ZERO), |(count, sum), account| {
-            let (more, amount) = account.open();
-            (count + more, sum.plus(amount))
-        })
+        self.lock().accounts.open()
     }
 
     /// Gives leases back that were not used since. Returns whether the level as a whole may
     /// be forgotten.
     pub(super) fn sweep(&self, now: Duration, since: Duration) -> bool {
         let mut state = self.lock();
-        for at in 0..state.accounts.len() {
-            let idle = state.accounts[at].take_if(|account| account.is_idle_since(since));
-            state.retire(idle);
-        }
         let full = |bucket: &Option<Gcra>| bucket.as_ref().is_none_or(|b| b.is_full(now));
         let seated = |seats: &FairSemaphore| seats.available() < seats.total();
-        state.accounts.iter().all(Option::is_none)
-            && state.retired.is_empty()
+        state.accounts.sweep(now, since)
             && full(&state.requests)
             && full(&state.tokens)
             && !state.seats.as_ref().is_some_and(seated)
@@ -336,45 +220,12 @@ impl Level {
 
     /// Gives all leases back, those in use when their reservations end.
     pub(super) fn retire(&self) {
-        let mut state = self.lock();
-        for account in std::mem::take(&mut state.accounts) {
-            state.retire(account);
-        }
+        self.lock().accounts.retire();
     }
 
     fn lock(&self) -> MutexGuard<'_, LevelState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl LevelState {
-    /// Retires an account, and remembers it until its reservations are settled.
-    fn retire(&mut self, account: Option<Arc<Account>>) {
-        self.retired.retain(|account| account.open().0 > 0);
-        if let Some(account) = account {
-            account.retire();
-            if account.open().0 > 0 {
-                self.retired.push(account);
-            }
-        }
-    }
-}
-
-/// A budget and what is used of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BudgetUsage {
-    /// Whose budget.
-    pub level: LevelId,
-    /// The window.
-    pub window: BudgetWindow,
-    /// The budget.
-    pub limit: Nanodollars,
-    /// What is settled, as far as this node knows.
-    pub settled: Nanodollars,
-    /// What this node has reserved.
-    pub reserved: Nanodollars,
-    /// The first day of the next window.
-    pub reset_day: Option<i64>,
 }
 
 fn set_rate(bucket: &mut Option<Gcra>, spec: Option<RateSpec>) {

@@ -8,8 +8,11 @@
 //! Everything is pure: moments are passed in, and backends are asked through a trait.
 
 mod account;
+mod account_state;
+mod accounts;
 mod alert;
 mod calendar;
+mod demand;
 mod gcra;
 mod lease;
 mod level;
@@ -20,11 +23,14 @@ mod registry;
 mod reservation;
 mod stack;
 
+pub use accounts::BudgetUsage;
 pub use alert::{AlertSink, BudgetAlert, NoAlerts};
 pub use calendar::{Calendar, UtcCalendar};
 pub use gcra::RateState;
-pub use lease::{ClosedLease, LeaseAsk, LeaseBackend, LeaseGrant, LeaseReply, MemoryLeases};
-pub use level::{BudgetUsage, Level};
+pub use lease::{
+    BudgetOpening, ClosedLease, LeaseAsk, LeaseBackend, LeaseGrant, LeaseReply, MemoryLeases,
+};
+pub use level::Level;
 pub use level_id::{LevelId, LevelKind};
 pub use moment::Moment;
 pub use refusal::{Refusal, RefusedBy};

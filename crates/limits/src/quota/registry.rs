@@ -10,6 +10,7 @@ use super::lease::LeaseBackend;
 use super::level::Level;
 use super::level_id::{LevelId, LevelKind};
 use super::stack::LimitStack;
+use crate::flow::Flow;
 use crate::policy::{LimitPolicy, Nanodollars};
 
 const SHARDS: usize = 16;
@@ -46,9 +47,10 @@ impl LimitRegistry {
         }
     }
 
-    /// The stack of a caller. Levels without limits are left out. Versions grow with each
-    /// configuration; a level ignores policies of an older one.
-    pub fn stack(&self, version: u64, levels: &[LevelPolicy]) -> LimitStack {
+    /// The stack of a caller, whom the tenant's flow tells apart from others who share a
+    /// level. Levels without limits are left out. Versions grow with each configuration; a
+    /// level ignores policies of an older one.
+    pub fn stack(&self, version: u64, levels: &[LevelPolicy], tenant: Flow) -> LimitStack {
         let limited = levels.iter().filter_map(|LevelPolicy { id, policy }| {
             if policy.is_unlimited() {
                 // A limit that was removed is removed for good.
@@ -61,7 +63,12 @@ impl LimitRegistry {
             level.configure(version, policy);
             Some(level)
         });
-        LimitStack::new(limited.collect())
+        let limited = limited.collect();
+        let user = levels
+            .iter()
+            .find(|level| level.id.kind == LevelKind::EndUser);
+        let user = user.map(|user| Flow::named(&user.id.name));
+        LimitStack::new(limited, tenant, user)
     }
 
     /// A level that was used.

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::account::HeldMoney;
 use super::gcra::RateCharge;
-use super::level::{HeldMoney, Level};
+use super::level::Level;
 use super::level_id::LevelId;
 use crate::policy::{BudgetWindow, Nanodollars};
 

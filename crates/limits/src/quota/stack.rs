@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::account::Account;
+use super::accounts::{BudgetUsage, NotHeld};
 use super::gcra::{RateCharge, RateState};
-use super::level::{BudgetUsage, Level, NotHeld};
-use super::level_id::LevelId;
+use super::level::Level;
+use super::level_id::{LevelId, LevelKind};
 use super::moment::Moment;
 use super::refusal::{Refusal, RefusedBy};
 use super::reservation::Reservation;
@@ -15,9 +16,13 @@ use crate::policy::{Nanodollars, UnpricedPolicy, WhenExhausted};
 use crate::semaphore::FairSemaphore;
 
 /// The levels that apply to a caller, outermost first.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct LimitStack {
     levels: Arc<[Arc<Level>]>,
+    /// The caller, among those who share the gateway or a team.
+    tenant: Flow,
+    /// The end user, among those who share a key.
+    user: Option<Flow>,
     /// The budgets may refuse.
     strict: bool,
     money: bool,
@@ -105,7 +110,7 @@ impl SeatQueue {
 
 impl LimitStack {
     /// The levels of a caller, outermost first.
-    pub(super) fn new(levels: Vec<Arc<Level>>) -> Self {
+    pub(super) fn new(levels: Vec<Arc<Level>>, tenant: Flow, user: Option<Flow>) -> Self {
         let policies: Vec<_> = levels.iter().map(|level| level.policy()).collect();
         let budgeted = || policies.iter().filter(|policy| !policy.budget.is_empty());
         Self {
@@ -115,6 +120,8 @@ impl LimitStack {
                 .iter()
                 .any(|policy| policy.traffic.tokens_per_minute.is_some()),
             levels: levels.into(),
+            tenant,
+            user,
         }
     }
 
@@ -180,16 +187,20 @@ impl LimitStack {
 
     /// The seats to take, innermost first: whoever waits for a seat of its own must not
     /// hold one that others could use.
+    ///
+    /// The gateway's and a team's seats are shared between keys, a key's between its end
+    /// users, whether or not these have limits of their own.
     pub fn seats(&self) -> impl Iterator<Item = SeatQueue> {
-        let levels = self.levels.iter().enumerate().rev();
-        levels.filter_map(|(at, level)| {
+        self.levels.iter().rev().filter_map(|level| {
             let (seats, queue, concurrent) = level.seats()?;
-            // Within a level, seats are shared between the levels inside it.
-            let inner = self.levels.get(at + 1).unwrap_or(level);
+            let flow = match level.id().kind {
+                LevelKind::Key => self.user.unwrap_or(self.tenant),
+                LevelKind::Global | LevelKind::Team | LevelKind::EndUser => self.tenant,
+            };
             Some(SeatQueue {
                 level: level.id().clone(),
                 seats,
-                flow: Flow::named(&inner.id().name),
+                flow,
                 queue,
                 concurrent,
             })
@@ -232,6 +243,14 @@ impl LimitStack {
         tightest
     }
 
+    /// Asks about budgets of which this node knows nothing yet. When the waits are over,
+    /// [`budgets`](Self::budgets) knows what other nodes and earlier processes used.
+    pub fn look(&self, now: Moment) -> Vec<LeaseWait> {
+        let asked = self.levels.iter().flat_map(|level| level.look(now));
+        let waits = asked.map(|(account, replies)| LeaseWait { account, replies });
+        waits.collect()
+    }
+
     /// The budgets of all levels.
     pub fn budgets(&self, now: Moment) -> Vec<BudgetUsage> {
         let levels = self.levels.iter();
@@ -241,11 +260,5 @@ impl LimitStack {
     /// The levels.
     pub fn levels(&self) -> &[Arc<Level>] {
         &self.levels
-    }
-
-    /// What is left of the tightest strict budget, as far as this node knows.
-    pub fn money_left(&self, now: Moment) -> Option<Nanodollars> {
-        let left = |usage: &BudgetUsage| usage.limit.minus(usage.settled.plus(usage.reserved));
-        self.budgets(now).iter().map(left).min()
     }
 }

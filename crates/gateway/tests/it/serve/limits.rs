@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use crate::serve::test_gateway::{TestGateway, TestResponse};
 
-const CHAT: &str = r#"{"model":"up/m","messages":[{"role":"user","content":"hi"}]}"#;
+pub(super) const CHAT: &str = r#"{"model":"up/m","messages":[{"role":"user","content":"hi"}]}"#;
 const MESSAGES: &str =
     r#"{"model":"up/m","max_tokens":1000,"messages":[{"role":"user","content":"hi"}]}"#;
 const GEMINI: &str = r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}"#;
 
 /// 100 tokens in, 100 out: 0.0011 USD at 1 and 10 USD per million.
-fn answer() -> Script {
+pub(super) fn answer() -> Script {
     let body = r#"{"id":"x","model":"m","choices":[{"index":0,"message":{"role":"assistant",
         "content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,
         "completion_tokens":100,"total_tokens":200}}"#;
@@ -22,7 +22,7 @@ fn answer() -> Script {
         .respond(200, "application/json", body)
 }
 
-fn config(upstream: &Upstream, rest: &str) -> String {
+pub(super) fn config(upstream: &Upstream, rest: &str) -> String {
     format!(
         "[providers.up]\nkind = \"openai\"\nbase_url = \"http://{}/v1\"\napi_key = \"upstream-key\"\n\
          [ledger]\nstore = \"off\"\n\
@@ -268,7 +268,7 @@ async fn what_is_used_is_settled_and_a_failure_without_output_is_free() {
 }
 
 /// Repeats a request that is refused because the store did not reply in time.
-async fn ask_store(server: &TestGateway, body: &str) -> TestResponse {
+pub(super) async fn ask_store(server: &TestGateway, body: &str) -> TestResponse {
     loop {
         let response = server.post("/v1/chat/completions", body.to_owned()).await;
         if response.status != 503 {
@@ -310,43 +310,6 @@ async fn budgets_outlive_the_process(store: &str) {
     assert_eq!(response.status, 429, "{}", response.text());
     let text = response.text();
     assert!(text.contains("0.0093 of 0.0115 USD"), "{text}");
-}
-
-/// Case 1: a hundred clients, a dollar, and an upstream that counts.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hundred_clients_spend_at_most_the_budget() {
-    const BUDGET: u64 = 100_000_000;
-    /// 100 tokens in, 100 out.
-    const COST: u64 = 100 * 1_000 + 100 * 10_000;
-    let upstream = Upstream::start((0..600).map(|_| answer())).await;
-    let limits = "[limits]\nbudget = { day = \"0.1 USD\" }\n";
-    let server = std::sync::Arc::new(TestGateway::start(&config(&upstream, limits)).await);
-    let mut clients = tokio::task::JoinSet::new();
-    for _ in 0..100 {
-        let server = server.clone();
-        clients.spawn(async move {
-            let mut served = 0_u64;
-            for _ in 0..10 {
-                let body = CHAT.replace("\"messages\"", "\"max_tokens\":100,\"messages\"");
-                let response = server.post("/v1/chat/completions", body).await;
-                match response.status.as_u16() {
-                    200 => served += 1,
-                    429 => {}
-                    status => panic!("{status}: {}", response.text()),
-                }
-            }
-            served
-        });
-    }
-    let served: u64 = clients.join_all().await.into_iter().sum();
-    let spent = served * COST;
-    // The upstream claims 100 input tokens; the estimate of each was lower.
-    let error = served * 100 * 1_000;
-    println!(
-        "1000 requests, {served} served: {spent} of {BUDGET} nanodollars, estimate error at most {error}"
-    );
-    assert!(spent <= BUDGET + error, "{spent}");
-    assert!(spent >= BUDGET * 9 / 10, "{spent}");
 }
 
 /// Case 3, with two gateways: one budget in PostgreSQL, spent from both.

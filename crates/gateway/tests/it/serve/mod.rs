@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod access;
+mod budgets;
 mod charges;
 mod demo_dialects;
 mod dialect_pairs;

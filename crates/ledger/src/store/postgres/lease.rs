@@ -2,41 +2,68 @@
 
 use tokio_postgres::{Client, Error};
 
+use crate::civil::quarter_of_millis;
 use crate::money::Cost;
-use crate::store::{Lease, LeaseRequest};
+use crate::store::{Lease, LeaseDecision, LeaseRequest, Opening};
 
-/// Grants what is left, at most what is asked for, in one round trip.
-pub(super) async fn grant(client: &Client, ask: &LeaseRequest) -> Result<Option<Lease>, Error> {
+/// Grants what is left, at most what is asked for, to a run. One round trip, and more with
+/// the first request for a budget.
+pub(super) async fn grant(
+    client: &Client,
+    ask: &LeaseRequest,
+    run: i64,
+) -> Result<LeaseDecision, Error> {
+    if let Some(opening) = &ask.opening {
+        open_window(client, ask, opening).await?;
+    }
     let row = client
         .query_one(
-            "SELECT lease_id, granted FROM grant_lease($1, $2, $3, $4, $5)",
+            "SELECT lease_id, granted, taken FROM grant_lease($1, $2, $3, $4, $5, $6)",
             &[
                 &&*ask.budget,
                 &ask.window,
-                &&*ask.node,
+                &run.to_string(),
                 &ask.limit.nanodollars(),
                 &ask.amount.nanodollars(),
+                &ask.least.nanodollars(),
             ],
         )
         .await?;
     let id: Option<i64> = row.try_get(0)?;
-    let Some(id) = id else {
-        return Ok(None);
-    };
-    Ok(Some(Lease {
-        id,
-        budget: ask.budget.clone(),
-        window: ask.window,
-        amount: Cost::from_nanodollars(row.try_get(1)?),
-    }))
+    let amount = Cost::from_nanodollars(row.try_get(1)?);
+    Ok(LeaseDecision {
+        lease: id.map(|id| Lease {
+            id,
+            budget: ask.budget.clone(),
+            window: ask.window,
+            amount,
+        }),
+        taken: Cost::from_nanodollars(row.try_get(2)?),
+    })
 }
 
-/// What is settled or leased of a window.
-pub(super) async fn taken(client: &Client, budget: &str, window: i64) -> Result<Cost, Error> {
-    let sql = "SELECT (coalesce((SELECT settled FROM budget_window WHERE budget = $1 AND number = $2), 0)
-            + coalesce((SELECT sum(amount) FROM lease WHERE budget = $1 AND number = $2), 0))::bigint";
-    let row = client.query_one(sql, &[&budget, &window]).await?;
-    Ok(Cost::from_nanodollars(row.try_get(0)?))
+/// Lets an unknown window begin with what its payer was charged, from rollups.
+async fn open_window(client: &Client, ask: &LeaseRequest, opening: &Opening) -> Result<(), Error> {
+    let (filter, name) = match opening.payer.column() {
+        Some((column, name)) => {
+            let id = "(SELECT id FROM name WHERE text = $4::text)";
+            (format!("{column} = {id}"), name)
+        }
+        None => ("$4::text = ''".to_owned(), ""),
+    };
+    let insert = format!(
+        "INSERT INTO budget_window
+         SELECT $1::text, $2::bigint, greatest(coalesce(sum(cost + correction), 0), 0)::bigint
+         FROM rollup WHERE quarter >= $3 AND {filter}
+         HAVING NOT EXISTS (SELECT 1 FROM budget_window
+                            WHERE budget = $1::text AND number BETWEEN $2::bigint - 1 AND $2::bigint)
+         ON CONFLICT DO NOTHING"
+    );
+    let since = quarter_of_millis(opening.since_millis);
+    client
+        .execute(&insert, &[&&*ask.budget, &ask.window, &since, &name])
+        .await?;
+    Ok(())
 }
 
 /// Settles what was spent of a lease, once.
@@ -49,17 +76,31 @@ pub(super) async fn close(client: &Client, lease: &Lease, spent: Cost) -> Result
     Ok(())
 }
 
-/// The open leases of a node.
-pub(super) async fn open_of(client: &Client, node: &str) -> Result<Vec<Lease>, Error> {
-    let select = "SELECT id, budget, number, amount FROM lease WHERE node = $1 ORDER BY id";
-    let rows = client.query(select, &[&node]).await?;
-    let leases = rows.iter().map(|row| {
-        Ok(Lease {
-            id: row.try_get(0)?,
-            budget: row.try_get::<_, String>(1)?.into(),
-            window: row.try_get(2)?,
-            amount: Cost::from_nanodollars(row.try_get(3)?),
-        })
-    });
-    leases.collect()
+/// Closes the leases of runs that are over, as spent. A run that lives holds a lock.
+pub(super) async fn close_abandoned(client: &Client, own: i64) -> Result<u64, Error> {
+    let runs = client.query("SELECT DISTINCT node FROM lease", &[]).await?;
+    let mut closed = 0;
+    for row in runs {
+        let node: String = row.try_get(0)?;
+        let Ok(run) = node.parse::<i64>() else {
+            continue;
+        };
+        if run == own {
+            continue;
+        }
+        let locked = client
+            .query_one("SELECT pg_try_advisory_lock($1)", &[&run])
+            .await?;
+        if !locked.try_get::<_, bool>(0)? {
+            continue;
+        }
+        let count = client
+            .query_one("SELECT close_leases_of($1)", &[&node])
+            .await;
+        client
+            .execute("SELECT pg_advisory_unlock($1)", &[&run])
+            .await?;
+        closed += u64::try_from(count?.try_get::<_, i64>(0)?).unwrap_or(0);
+    }
+    Ok(closed)
 }

@@ -8,7 +8,7 @@ use tokio_postgres::{Client, Error};
 pub(super) const SCHEMA_LOCK: i64 = 0x6d61_6a6f_7264_6f6d;
 
 /// The schema's steps.
-pub(super) const STEPS: &[&str] = &[ROWS, LEASES, ACCESS];
+pub(super) const STEPS: &[&str] = &[ROWS, LEASES, ACCESS, USEFUL_LEASES];
 
 /// 1: rows by day, rollups, open attempts. Ids are UUIDs of version 7, so a range of ids is
 /// a range of time. Wide columns come first: PostgreSQL aligns them.
@@ -115,6 +115,39 @@ const ACCESS: &str = "
         id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at bigint NOT NULL,
         who text NOT NULL, action text NOT NULL, subject text NOT NULL, detail text NOT NULL);
     CREATE INDEX audit_by_time ON audit (at);";
+
+/// 4: leases that are too small to be of use are not granted, and those of a run that is
+/// over are closed. Nodes of an earlier version still call the function of step 2.
+const USEFUL_LEASES: &str = "
+    CREATE FUNCTION grant_lease(
+        of_budget text, of_window bigint, to_run text, allowed bigint, asked bigint,
+        needed bigint, OUT lease_id bigint, OUT granted bigint, OUT taken bigint)
+    LANGUAGE plpgsql AS $$
+    BEGIN
+        INSERT INTO budget_window VALUES (of_budget, of_window, 0) ON CONFLICT DO NOTHING;
+        SELECT settled INTO taken FROM budget_window
+            WHERE budget = of_budget AND number = of_window FOR UPDATE;
+        SELECT taken + coalesce(sum(amount), 0)::bigint INTO taken
+            FROM lease WHERE budget = of_budget AND number = of_window;
+        granted := least(asked, allowed - taken);
+        IF granted > 0 AND allowed - taken >= needed THEN
+            INSERT INTO lease (budget, number, node, amount)
+                VALUES (of_budget, of_window, to_run, granted) RETURNING id INTO lease_id;
+        END IF;
+    END $$;
+    CREATE FUNCTION close_leases_of(run text) RETURNS bigint
+    LANGUAGE plpgsql AS $$
+    DECLARE closed bigint;
+    BEGIN
+        WITH gone AS (
+            DELETE FROM lease WHERE node = run RETURNING budget, number, amount),
+        sums AS (SELECT budget, number, sum(amount)::bigint AS spent, count(*) AS leases
+            FROM gone GROUP BY budget, number),
+        settled AS (UPDATE budget_window w SET settled = w.settled + s.spent FROM sums s
+            WHERE w.budget = s.budget AND w.number = s.number)
+        SELECT coalesce(sum(leases), 0)::bigint INTO closed FROM sums;
+        RETURN closed;
+    END $$;";
 
 /// Runs the missing steps in one transaction. Processes that start together wait for one
 /// another and find nothing left to do. Returns the version of a schema that is newer.

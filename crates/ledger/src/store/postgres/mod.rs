@@ -31,7 +31,7 @@ use crate::report::{
 };
 use crate::request_id::RequestId;
 use crate::rows::LedgerEntry;
-use crate::store::{Lease, LeaseRequest, RepriceFn, Store, StoreError};
+use crate::store::{Lease, LeaseDecision, LeaseRequest, RepriceFn, Store, StoreError};
 
 use insert::{Batch, Known};
 use session::{MAINTENANCE, REPORT, Session, WRITE};
@@ -173,13 +173,11 @@ impl Store for PostgresStore {
         })
     }
 
-    fn grant_lease(&mut self, request: &LeaseRequest) -> Result<Option<Lease>, StoreError> {
-        self.call(WRITE, async |client, _| lease::grant(client, request).await)
-    }
-
-    fn budget_taken(&mut self, budget: &str, window: i64) -> Result<Cost, StoreError> {
+    fn grant_lease(&mut self, request: &LeaseRequest) -> Result<LeaseDecision, StoreError> {
+        self.session.connect()?;
+        let run = self.session.run();
         self.call(WRITE, async |client, _| {
-            lease::taken(client, budget, window).await
+            lease::grant(client, request, run).await
         })
     }
 
@@ -189,8 +187,12 @@ impl Store for PostgresStore {
         })
     }
 
-    fn open_leases(&mut self, node: &str) -> Result<Vec<Lease>, StoreError> {
-        self.call(WRITE, async |client, _| lease::open_of(client, node).await)
+    fn close_abandoned_leases(&mut self) -> Result<u64, StoreError> {
+        self.session.connect()?;
+        let own = self.session.run();
+        self.call(WRITE, async |client, _| {
+            lease::close_abandoned(client, own).await
+        })
     }
 }
 

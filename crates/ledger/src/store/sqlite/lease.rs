@@ -1,35 +1,77 @@
 //! Leases of budgets, in `ledger.db`.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, params};
 
+use crate::civil::quarter_of_millis;
 use crate::money::Cost;
-use crate::store::{Lease, LeaseRequest};
+use crate::store::{Lease, LeaseDecision, LeaseRequest, Opening};
 
-/// Grants what is left, at most what is asked for. Runs in a transaction.
-pub(super) fn grant(main: &Connection, ask: &LeaseRequest) -> rusqlite::Result<Option<Lease>> {
-    let left = ask.limit - taken(main, &ask.budget, ask.window)?;
-    let amount = ask.amount.min(left);
-    if amount <= Cost::ZERO {
-        return Ok(None);
+/// Grants what is left, at most what is asked for, to a run. Runs in a transaction.
+pub(super) fn grant(
+    main: &Connection,
+    ask: &LeaseRequest,
+    run: &str,
+) -> rusqlite::Result<LeaseDecision> {
+    if let Some(opening) = &ask.opening
+        && !is_known(main, &ask.budget, ask.window)?
+    {
+        let spent = cost_of(main, opening)?.max(Cost::ZERO);
+        main.execute(
+            "INSERT INTO budget_window VALUES (?1, ?2, ?3)",
+            params![&*ask.budget, ask.window, spent.nanodollars()],
+        )?;
     }
+    let taken = taken(main, &ask.budget, ask.window)?;
+    let Some(amount) = ask.granted_of(taken) else {
+        return Ok(LeaseDecision { lease: None, taken });
+    };
     let id = main
         .prepare_cached("INSERT INTO lease (budget, window, node, amount) VALUES (?1, ?2, ?3, ?4)")?
-        .insert(params![
-            &*ask.budget,
-            ask.window,
-            &*ask.node,
-            amount.nanodollars()
-        ])?;
-    Ok(Some(Lease {
+        .insert(params![&*ask.budget, ask.window, run, amount.nanodollars()])?;
+    let lease = Lease {
         id,
         budget: ask.budget.clone(),
         window: ask.window,
         amount,
-    }))
+    };
+    Ok(LeaseDecision {
+        lease: Some(lease),
+        taken,
+    })
+}
+
+/// Whether a window, or the one before, was spent from.
+fn is_known(main: &Connection, budget: &str, window: i64) -> rusqlite::Result<bool> {
+    main.query_row(
+        "SELECT EXISTS (SELECT 1 FROM budget_window
+                        WHERE budget = ?1 AND window BETWEEN ?2 - 1 AND ?2)
+             OR EXISTS (SELECT 1 FROM lease WHERE budget = ?1 AND window BETWEEN ?2 - 1 AND ?2)",
+        params![budget, window],
+        |row| row.get(0),
+    )
+}
+
+/// What a payer was charged, from rollups.
+fn cost_of(main: &Connection, opening: &Opening) -> rusqlite::Result<Cost> {
+    let (filter, name) = match opening.payer.column() {
+        Some((column, name)) => {
+            let id = "(SELECT id FROM name WHERE text = ?2)";
+            (format!("{column} = {id}"), name)
+        }
+        None => ("?2 = ''".to_owned(), ""),
+    };
+    let select = format!(
+        "SELECT ifnull(sum(cost + correction), 0) FROM rollup WHERE quarter >= ?1 AND {filter}"
+    );
+    let since = quarter_of_millis(opening.since_millis);
+    let sum = main.query_row(&select, params![since, name], |row| row.get(0))?;
+    Ok(Cost::from_nanodollars(sum))
 }
 
 /// What is settled or leased of a window.
-pub(super) fn taken(main: &Connection, budget: &str, window: i64) -> rusqlite::Result<Cost> {
+fn taken(main: &Connection, budget: &str, window: i64) -> rusqlite::Result<Cost> {
     let taken = main
         .prepare_cached(
             "SELECT ifnull((SELECT settled FROM budget_window WHERE budget = ?1 AND window = ?2), 0)
@@ -55,18 +97,22 @@ pub(super) fn close(main: &Connection, lease: &Lease, spent: Cost) -> rusqlite::
     Ok(())
 }
 
-/// The open leases of a node.
-pub(super) fn open_of(main: &Connection, node: &str) -> rusqlite::Result<Vec<Lease>> {
-    let mut select = main.prepare_cached(
-        "SELECT id, budget, window, amount FROM lease WHERE node = ?1 ORDER BY id",
-    )?;
-    let rows = select.query_map([node], |row| {
-        Ok(Lease {
-            id: row.get(0)?,
-            budget: row.get::<_, String>(1)?.into(),
-            window: row.get(2)?,
-            amount: Cost::from_nanodollars(row.get(3)?),
-        })
-    })?;
-    rows.collect()
+/// The runs that have leases.
+pub(super) fn runs(main: &Connection) -> rusqlite::Result<BTreeSet<String>> {
+    let mut select = main.prepare_cached("SELECT DISTINCT node FROM lease")?;
+    select.query_map([], |row| row.get(0))?.collect()
+}
+
+/// Closes the leases of a run as spent. Runs in a transaction.
+pub(super) fn close_all(main: &Connection, run: &str) -> rusqlite::Result<u64> {
+    main.prepare_cached(
+        "INSERT INTO budget_window
+         SELECT budget, window, sum(amount) FROM lease WHERE node = ?1 GROUP BY budget, window
+         ON CONFLICT DO UPDATE SET settled = settled + excluded.settled",
+    )?
+    .execute([run])?;
+    let closed = main
+        .prepare_cached("DELETE FROM lease WHERE node = ?1")?
+        .execute([run])?;
+    Ok(closed as u64)
 }

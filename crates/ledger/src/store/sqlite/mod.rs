@@ -34,7 +34,7 @@ use crate::report::{
 };
 use crate::request_id::RequestId;
 use crate::rows::{FinishedRow, LedgerEntry, OpenAttempt};
-use crate::store::{Lease, LeaseRequest, RepriceFn, Store, StoreError};
+use crate::store::{Lease, LeaseDecision, LeaseRequest, RepriceFn, Store, StoreError};
 
 pub use access::SqliteAccess;
 use connection::{at, open};
@@ -275,20 +275,24 @@ impl Store for SqliteStore {
         self.reprice_rows(since_millis, until_millis, made_millis, price)
     }
 
-    fn grant_lease(&mut self, request: &LeaseRequest) -> Result<Option<Lease>, StoreError> {
-        self.in_main(|main, _| lease::grant(main, request))
-    }
-
-    fn budget_taken(&mut self, budget: &str, window: i64) -> Result<Cost, StoreError> {
-        lease::taken(&self.main, budget, window).map_err(at(&self.main_path))
+    fn grant_lease(&mut self, request: &LeaseRequest) -> Result<LeaseDecision, StoreError> {
+        let run = self.run.name().to_owned();
+        self.in_main(|main, _| lease::grant(main, request, &run))
     }
 
     fn close_lease(&mut self, lease: &Lease, spent: Cost) -> Result<(), StoreError> {
         self.in_main(|main, _| lease::close(main, lease, spent))
     }
 
-    fn open_leases(&mut self, node: &str) -> Result<Vec<Lease>, StoreError> {
-        lease::open_of(&self.main, node).map_err(at(&self.main_path))
+    fn close_abandoned_leases(&mut self) -> Result<u64, StoreError> {
+        let runs = lease::runs(&self.main).map_err(at(&self.main_path))?;
+        let mut closed = 0;
+        for run in runs {
+            if self.run.is_over(&run) {
+                closed += self.in_main(|main, _| lease::close_all(main, &run))?;
+            }
+        }
+        Ok(closed)
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use majordomo_ledger::{
-    Cost, Day, FinishedRow, GroupBy, LeaseRequest, LedgerEntry, RequestId, RequestQuery,
-    SettleClass, Store, UsageQuery, UsageSums,
+    Cost, Day, FinishedRow, GroupBy, Lease, LeaseRequest, LedgerEntry, Opening, Payer, RequestId,
+    RequestQuery, SettleClass, Store, UsageQuery, UsageSums,
 };
 
 use crate::rows::{NOON, SIMPLE_COST, all, attempt, card, finished, opened, simple};
@@ -370,39 +370,134 @@ pub(crate) fn repricing_writes_compensating_rows_and_the_old_report_stays(place:
     assert_eq!(store.verify().unwrap().problems, [] as [&str; 0]);
 }
 
-pub(crate) fn settled_and_leased_never_exceed_the_limit(place: &dyn Place) {
-    let mut nodes = [place.open(), place.open(), place.open()];
-    let cents = |n: i64| Cost::from_nanodollars(n * 10_000_000);
-    let ask = |node: &str, amount| LeaseRequest {
+fn cents(n: i64) -> Cost {
+    Cost::from_nanodollars(n * 10_000_000)
+}
+
+/// Asks for a slice of a dollar a day.
+fn ask(amount: Cost) -> LeaseRequest {
+    LeaseRequest {
         budget: "key/laptop/day".into(),
         window: 20_409,
-        node: node.into(),
         limit: cents(100),
         amount,
-    };
-    let a = nodes[0].grant_lease(&ask("a", cents(40))).unwrap().unwrap();
-    let b = nodes[1].grant_lease(&ask("b", cents(40))).unwrap().unwrap();
-    let c = nodes[2].grant_lease(&ask("c", cents(40))).unwrap().unwrap();
+        least: Cost::from_nanodollars(1),
+        opening: None,
+    }
+}
+
+fn lease(store: &mut dyn Store, ask: &LeaseRequest) -> Option<Lease> {
+    store.grant_lease(ask).unwrap().lease
+}
+
+pub(crate) fn settled_and_leased_never_exceed_the_limit(place: &dyn Place) {
+    let mut nodes = [place.open(), place.open(), place.open()];
+    let a = lease(&mut *nodes[0], &ask(cents(40))).unwrap();
+    let b = lease(&mut *nodes[1], &ask(cents(40))).unwrap();
+    let c = lease(&mut *nodes[2], &ask(cents(40))).unwrap();
     assert_eq!([a.amount, b.amount, c.amount], [40, 40, 20].map(cents));
-    assert_eq!(nodes[0].grant_lease(&ask("a", cents(1))).unwrap(), None);
+    let refused = nodes[0].grant_lease(&ask(cents(1))).unwrap();
+    assert_eq!((refused.lease, refused.taken), (None, cents(100)));
     // The unspent part returns; a second close changes nothing.
     nodes[0].close_lease(&a, cents(10)).unwrap();
     nodes[1].close_lease(&a, cents(10)).unwrap();
-    let again = nodes[0].grant_lease(&ask("a", cents(99))).unwrap().unwrap();
+    let again = lease(&mut *nodes[0], &ask(cents(99))).unwrap();
     assert_eq!(again.amount, cents(30));
-    // A node that dies leaves its lease, which counts as spent until it is closed.
-    nodes[1] = place.open();
-    assert_eq!(nodes[1].open_leases("b").unwrap(), std::slice::from_ref(&b));
-    assert_eq!(nodes[2].grant_lease(&ask("c", cents(1))).unwrap(), None);
     // Another window and another budget have their own money.
     let next = LeaseRequest {
         window: 20_410,
-        ..ask("c", cents(100))
+        ..ask(cents(100))
     };
+    assert_eq!(lease(&mut *nodes[2], &next).unwrap().amount, cents(100));
+}
+
+pub(crate) fn a_slice_that_is_too_small_to_be_of_use_is_not_leased(place: &dyn Place) {
+    let mut store = place.open();
+    let needing = |amount, least| LeaseRequest {
+        least,
+        ..ask(amount)
+    };
+    assert!(lease(&mut *store, &needing(cents(500), cents(101))).is_none());
+    let most = lease(&mut *store, &needing(cents(500), cents(100))).unwrap();
+    assert_eq!(most.amount, cents(100));
+    store.close_lease(&most, cents(30)).unwrap();
+    assert!(lease(&mut *store, &needing(cents(90), cents(71))).is_none());
+    let rest = lease(&mut *store, &needing(cents(90), cents(70))).unwrap();
+    assert_eq!(rest.amount, cents(70));
+}
+
+pub(crate) fn leases_of_a_dead_process_are_spent_and_those_of_a_live_one_stay(place: &dyn Place) {
+    let (mut dead, mut live) = (place.open(), place.open());
+    let lost = lease(&mut *dead, &ask(cents(40))).unwrap();
+    let kept = lease(&mut *live, &ask(cents(40))).unwrap();
+    // Two gateways on one store: the second does not touch the leases of the first.
+    let mut next = place.open();
+    assert_eq!(next.close_abandoned_leases().unwrap(), 0);
+    place.close(dead);
+    assert_eq!(next.close_abandoned_leases().unwrap(), 1);
+    assert_eq!(next.close_abandoned_leases().unwrap(), 0);
+    // Its own late report changes nothing.
+    next.close_lease(&lost, Cost::ZERO).unwrap();
+    live.close_lease(&kept, cents(10)).unwrap();
+    let rest = next.grant_lease(&ask(cents(100))).unwrap();
     assert_eq!(
-        nodes[2].grant_lease(&next).unwrap().unwrap().amount,
-        cents(100)
+        (rest.taken, rest.lease.unwrap().amount),
+        (cents(50), cents(50))
     );
+}
+
+pub(crate) fn a_new_budget_begins_with_what_its_window_has_cost(place: &dyn Place) {
+    let mut store = place.open();
+    store
+        .write(&[simple(0, 1, "laptop"), simple(1, 2, "other")])
+        .unwrap();
+    let all = store.usage(&by(GroupBy::Key)).unwrap();
+    let of = |key: &str| {
+        all.iter()
+            .find(|row| row.group[0] == key)
+            .unwrap()
+            .sums
+            .cost
+    };
+    let total = of("laptop") + of("other");
+    assert!(of("laptop") > Cost::ZERO);
+    let opening = |payer, since_millis| {
+        Some(Opening {
+            payer,
+            since_millis,
+        })
+    };
+    let day = Day::of_millis(NOON).start_millis();
+    let laptop = || Payer::Key("laptop".into());
+    let cases = [
+        ("a", opening(laptop(), day), of("laptop")),
+        ("b", opening(Payer::Everyone, day), total),
+        ("c", opening(Payer::Key("unknown".into()), day), Cost::ZERO),
+        ("d", opening(Payer::Team("unknown".into()), day), Cost::ZERO),
+        ("e", opening(laptop(), NOON + 86_400_000), Cost::ZERO),
+        ("f", None, Cost::ZERO),
+    ];
+    for (budget, opening, expected) in cases {
+        let first = LeaseRequest {
+            budget: budget.into(),
+            opening,
+            ..ask(cents(10))
+        };
+        let granted = store.grant_lease(&first).unwrap();
+        assert_eq!(granted.taken, expected, "{first:?}");
+        store
+            .close_lease(&granted.lease.unwrap(), Cost::ZERO)
+            .unwrap();
+        // Once: a window that is known, and the next one, begin with what they have.
+        let again = store.grant_lease(&first).unwrap();
+        assert_eq!(again.taken, expected, "again: {first:?}");
+        let tomorrow = LeaseRequest {
+            window: first.window + 1,
+            ..first
+        };
+        let next = store.grant_lease(&tomorrow).unwrap();
+        assert_eq!(next.taken, Cost::ZERO, "the next window: {tomorrow:?}");
+    }
 }
 
 pub(crate) fn rows_around_midnight_are_in_their_own_days(place: &dyn Place) {
@@ -437,6 +532,9 @@ macro_rules! store_tests {
             rows_that_arrive_after_all_replace_what_was_called_lost
             repricing_writes_compensating_rows_and_the_old_report_stays
             settled_and_leased_never_exceed_the_limit
+            a_slice_that_is_too_small_to_be_of_use_is_not_leased
+            leases_of_a_dead_process_are_spent_and_those_of_a_live_one_stay
+            a_new_budget_begins_with_what_its_window_has_cost
             rows_around_midnight_are_in_their_own_days
         }
     };

@@ -7,7 +7,7 @@ use majordomo_limits::{
     ReserveOutcome, UnpricedPolicy, WhenExhausted,
 };
 
-use super::{USD, at, daily, level, rates, registry, reserve};
+use super::{USD, at, daily, level, rates, registry, reserve, tenant};
 
 /// 2026-11-18.
 const TODAY: i64 = 20_775;
@@ -16,7 +16,7 @@ const TODAY: i64 = 20_775;
 fn open_reservations_and_spending_never_exceed_a_budget() {
     let backend = Arc::<MemoryLeases>::default();
     let registry = registry(backend.clone());
-    let stack = registry.stack(1, &[level(LevelKind::Key, "laptop", daily(USD))]);
+    let stack = registry.stack(1, &[level(LevelKind::Key, "laptop", daily(USD))], tenant());
     let mut held = Vec::new();
     while let Ok(reservation) = reserve(&stack, at(1, TODAY), USD / 20) {
         held.push(reservation);
@@ -45,6 +45,7 @@ fn a_refusal_at_the_third_level_leaves_the_first_two_unchanged() {
             level(LevelKind::Team, "search", rates(600, 100)),
             level(LevelKind::Key, "laptop", daily(USD)),
         ],
+        tenant(),
     );
     let first = reserve(&stack, at(1, TODAY), USD).unwrap();
     let before = (
@@ -77,7 +78,7 @@ fn a_refusal_at_the_third_level_leaves_the_first_two_unchanged() {
 #[test]
 fn a_bound_above_what_is_left_is_refused_with_what_is_left() {
     let registry = registry(Arc::<MemoryLeases>::default());
-    let stack = registry.stack(1, &[level(LevelKind::Key, "k", daily(USD / 100))]);
+    let stack = registry.stack(1, &[level(LevelKind::Key, "k", daily(USD / 100))], tenant());
     let refusal = reserve(&stack, at(1, TODAY), 5 * USD)
         .map(drop)
         .unwrap_err();
@@ -97,7 +98,7 @@ fn a_bound_above_what_is_left_is_refused_with_what_is_left() {
 #[test]
 fn a_clock_that_jumps_back_reopens_no_window_and_one_that_jumps_forward_opens_one() {
     let registry = registry(Arc::<MemoryLeases>::default());
-    let stack = registry.stack(1, &[level(LevelKind::Key, "k", daily(USD))]);
+    let stack = registry.stack(1, &[level(LevelKind::Key, "k", daily(USD))], tenant());
     let spend = |day| {
         let reservation = reserve(&stack, at(1, day), USD).ok()?;
         reservation.settle(at(1, day).monotonic, 1, Nanodollars(USD));
@@ -113,7 +114,8 @@ fn a_clock_that_jumps_back_reopens_no_window_and_one_that_jumps_forward_opens_on
 #[test]
 fn a_lowered_limit_refuses_and_a_raised_one_admits_without_a_restart() {
     let registry = registry(Arc::<MemoryLeases>::default());
-    let with = |version, usd| registry.stack(version, &[level(LevelKind::Key, "k", daily(usd))]);
+    let with =
+        |version, usd| registry.stack(version, &[level(LevelKind::Key, "k", daily(usd))], tenant());
     let first = reserve(&with(1, 10 * USD), at(1, TODAY), 6 * USD).unwrap();
     first.settle(at(1, TODAY).monotonic, 1, Nanodollars(6 * USD));
     assert!(reserve(&with(2, 5 * USD), at(2, TODAY), 1).is_err());
@@ -130,7 +132,7 @@ fn a_watched_budget_admits_and_marks() {
         when_exhausted: WhenExhausted::Warn,
         ..daily(USD)
     };
-    let stack = registry.stack(1, &[level(LevelKind::Key, "k", policy)]);
+    let stack = registry.stack(1, &[level(LevelKind::Key, "k", policy)], tenant());
     assert!(!stack.has_strict_budget() && stack.has_budget());
     for round in 0..3 {
         let reservation = reserve(&stack, at(1, TODAY), USD).unwrap();
@@ -157,7 +159,7 @@ fn an_unknown_price_is_refused_unless_allowed() {
             unpriced,
             ..daily(USD)
         };
-        let stack = registry.stack(1, &[level(LevelKind::Key, &name, policy)]);
+        let stack = registry.stack(1, &[level(LevelKind::Key, &name, policy)], tenant());
         let outcome = stack.reserve(at(1, TODAY), ask);
         assert_eq!(matches!(outcome, ReserveOutcome::Refused(_)), refused);
     }
@@ -176,7 +178,7 @@ fn eight_threads_spend_no_more_than_three_levels_allow() {
         for thread in 0..8_u64 {
             let (registry, policies) = (&registry, &policies);
             scope.spawn(move || {
-                let stack = registry.stack(1, policies);
+                let stack = registry.stack(1, policies, tenant());
                 for round in 0..500 {
                     if let Ok(reservation) = reserve(&stack, at(1, TODAY), USD / 50) {
                         let used = (thread * 7_919 + round * 104_729) % (USD / 50);

@@ -1,15 +1,17 @@
 //! Rates, budgets and levels.
 
 mod budgets;
+mod leases;
 mod simulation;
 mod store;
+mod turns;
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
 use majordomo_limits::{
-    BudgetLimits, LeaseBackend, LevelId, LevelKind, LevelPolicy, LimitPolicy, LimitRegistry,
+    BudgetLimits, Flow, LeaseBackend, LevelId, LevelKind, LevelPolicy, LimitPolicy, LimitRegistry,
     LimitStack, Moment, Nanodollars, NoAlerts, Refusal, Reservation, ReservationAsk,
     ReserveOutcome, TrafficLimits,
 };
@@ -18,6 +20,10 @@ pub(super) const USD: u64 = 1_000_000_000;
 
 pub(super) fn registry(backend: Arc<dyn LeaseBackend>) -> LimitRegistry {
     LimitRegistry::new(backend, Arc::new(NoAlerts))
+}
+
+pub(super) fn tenant() -> Flow {
+    Flow::named("laptop")
 }
 
 pub(super) fn at(seconds: u64, day: i64) -> Moment {

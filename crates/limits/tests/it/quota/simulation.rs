@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use majordomo_limits::{
-    BudgetLimits, LevelKind, LevelPolicy, LimitPolicy, LimitRegistry, LimitStack, Moment,
-    Nanodollars, Permit, RefusedBy, Reservation, ReservationAsk, ReserveOutcome, TrafficLimits,
+    BudgetLimits, BudgetWindow, LevelKind, LevelPolicy, LimitPolicy, LimitRegistry, LimitStack,
+    Moment, Nanodollars, Permit, RefusedBy, Reservation, ReservationAsk, ReserveOutcome,
+    TrafficLimits,
 };
 
 use super::store::SlowStore;
-use super::{level, registry};
+use super::{level, registry, tenant};
 
 const SCHEDULES: u64 = 2_000;
 const STEPS: usize = 150;
@@ -44,6 +45,8 @@ struct World {
     registry: LimitRegistry,
     now: Duration,
     day: i64,
+    /// The latest day so far.
+    last_day: i64,
     version: u64,
     levels: Vec<LevelPolicy>,
     stack: LimitStack,
@@ -51,6 +54,8 @@ struct World {
     seats: Vec<Permit>,
     /// What every budget together must have settled.
     settled: u64,
+    /// How much of it was above its reservation.
+    excess: u64,
 }
 
 fn policy(random: &mut Random) -> LimitPolicy {
@@ -81,15 +86,17 @@ impl World {
         let mut world = Self {
             random: Random(seed),
             store,
-            stack: registry.stack(0, &[]),
+            stack: registry.stack(0, &[], tenant()),
             registry,
             now: Duration::from_secs(1),
             day: 20_775,
+            last_day: 20_775,
             version: 0,
             levels: Vec::new(),
             held: Vec::new(),
             seats: Vec::new(),
             settled: 0,
+            excess: 0,
         };
         world.reload();
         world
@@ -113,7 +120,7 @@ impl World {
         self.levels = kinds
             .map(|kind| level(kind, kind.name(), policy(&mut self.random)))
             .into();
-        self.stack = self.registry.stack(self.version, &self.levels);
+        self.stack = self.registry.stack(self.version, &self.levels, tenant());
     }
 
     fn step(&mut self) {
@@ -134,6 +141,12 @@ impl World {
             97 => self.registry.sweep(self.now),
             _ => self.reload(),
         }
+        self.last_day = self.last_day.max(self.day);
+        let (above, excess) = (self.store.above(), self.excess);
+        assert!(
+            above <= excess,
+            "{above} was spent above leases, {excess} above bounds"
+        );
         let held = self.held.iter().map(|(reservation, _)| reservation.held());
         let live = held.fold((0, 0), |sum, (count, amount)| {
             (sum.0 + count, sum.1 + amount.0)
@@ -163,8 +176,15 @@ impl World {
         }
         let at = self.random.below(self.held.len() as u64) as usize;
         let (reservation, cost) = self.held.swap_remove(at);
-        let used = self.random.below(cost + 1);
+        // Estimates of the input can be too low.
+        let most = if self.random.below(8) == 0 {
+            cost + cost / 4
+        } else {
+            cost
+        };
+        let used = self.random.below(most + 1);
         self.settled += reservation.held().0 * used;
+        self.excess += reservation.held().0 * used.saturating_sub(cost);
         let tokens = self.random.below(300);
         reservation.settle(self.now, tokens, Nanodollars(used));
     }
@@ -198,10 +218,56 @@ impl World {
         }
     }
 
+    /// Reserves, however often the store has to be asked.
+    fn reserve_at_last(&mut self, cost: u64) -> Result<Reservation, RefusedBy> {
+        let ask = ReservationAsk {
+            tokens: 0,
+            cost: Some(Nanodollars(cost)),
+        };
+        loop {
+            match self.stack.reserve(self.moment(), ask) {
+                ReserveOutcome::Held(reservation) => return Ok(reservation),
+                ReserveOutcome::Refused(refusal) => return Err(refusal.limit),
+                ReserveOutcome::Waiting(_) => assert!(self.store.reply(true)),
+            }
+        }
+    }
+
+    /// When all is settled, what is left can be reserved, and nothing more.
+    fn spend_the_rest(&mut self) {
+        self.registry.retire();
+        while self.store.reply(true) {}
+        // Rates have recovered.
+        self.now += Duration::from_secs(1_000_000);
+        self.day = self.last_day;
+        let windows = self.levels.iter().flat_map(|level| {
+            let windows = BudgetWindow::ALL.into_iter();
+            windows.filter_map(move |window| Some((level, window, level.policy.budget.of(window)?)))
+        });
+        let left = windows.map(|(level, window, limit)| {
+            let path = match level.id.kind {
+                LevelKind::Global => "global".to_owned(),
+                LevelKind::EndUser => format!("user/{}", level.id.name),
+                kind => format!("{}/{}", kind.name(), level.id.name),
+            };
+            let budget = format!("{path}/{}", window.name());
+            let settled = self.store.settled(&budget, window.number(self.day));
+            limit.0.saturating_sub(settled)
+        });
+        let Some(left) = left.min() else {
+            return;
+        };
+        let rest = self.reserve_at_last(left);
+        assert!(rest.is_ok(), "{left} is left: {:?}", rest.err());
+        let more = self.reserve_at_last(1);
+        assert!(matches!(more, Err(RefusedBy::Budget { .. })));
+    }
+
     fn finish(mut self) {
         while !self.held.is_empty() {
             self.settle();
         }
+        self.spend_the_rest();
         self.registry.retire();
         while self.store.reply(true) {}
         assert_eq!(self.registry.open_reservations(), (0, Nanodollars::ZERO));
