@@ -67,12 +67,29 @@ pub(super) fn make_private(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// When a commit reaches the disk. In either case it survives the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SyncMode {
+    /// It survives a power cut.
+    Now,
+    /// A power cut may undo it. Rollups that are then ahead of their rows are noticed and
+    /// summed anew.
+    Later,
+}
+
+/// Sets when the next commits reach the disk.
+pub(super) fn set_sync(db: &Connection, sync: SyncMode) -> rusqlite::Result<()> {
+    let mode = match sync {
+        SyncMode::Now => "FULL",
+        SyncMode::Later => "NORMAL",
+    };
+    db.pragma_update(None, "synchronous", mode)
+}
+
 fn settings(db: &Connection) -> rusqlite::Result<()> {
     db.busy_timeout(BUSY)?;
     db.pragma_update(None, "journal_mode", "WAL")?;
-    // Committed is on disk: a lease must survive a power cut, and rollups must not be
-    // ahead of their rows.
-    db.pragma_update(None, "synchronous", "FULL")?;
+    set_sync(db, SyncMode::Now)?;
     db.pragma_update(None, "journal_size_limit", 4 << 20)?;
     // KiB, if negative.
     db.pragma_update(None, "cache_size", -512)

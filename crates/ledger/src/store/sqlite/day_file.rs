@@ -1,6 +1,6 @@
 //! One day's file: adding batches of requests and reading them back.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -18,14 +18,14 @@ use super::known_ids::{Known, KnownIds};
 use super::names::{self, NameIds};
 use super::packed::{PackedAttempt, PackedRequest, unpack};
 use super::rollup::sum_whole_day;
-use super::{schema, unpacked};
+use super::{FastMap, FastSet, schema, unpacked};
 
 /// An open day.
 pub(super) struct DayFile {
     pub(super) db: Connection,
     pub(super) path: PathBuf,
     names: NameIds,
-    prices: HashMap<i64, i64>,
+    prices: FastMap<i64, i64>,
     ids: KnownIds,
     /// The last batch that `ids` knows of.
     last_batch: i64,
@@ -39,7 +39,7 @@ impl DayFile {
             db,
             path: path.to_owned(),
             names: NameIds::default(),
-            prices: HashMap::new(),
+            prices: FastMap::default(),
             ids: KnownIds::default(),
             last_batch: 0,
         })
@@ -84,7 +84,8 @@ impl DayFile {
             self.last_batch = last;
         }
         let mut fresh = Some(FreshSums::after(last));
-        let mut added = HashSet::with_capacity(rows.len());
+        let mut added = FastSet::default();
+        added.reserve(rows.len());
         let mut batch = Vec::with_capacity(rows.len() * 96);
         for row in rows {
             let id = row.request.id;

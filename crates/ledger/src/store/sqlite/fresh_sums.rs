@@ -32,18 +32,24 @@ impl FreshSums {
 
     /// Adds a request.
     pub(super) fn add(&mut self, packed: &PackedRequest, row: &FinishedRow) {
-        let mut name = |id: i64, text: &dyn Fn() -> String| {
-            self.texts.entry(id).or_insert_with(text);
-        };
-        let request = &row.request;
-        let text = |text: &Option<std::sync::Arc<str>>| text.as_deref().unwrap_or("").to_owned();
-        name(packed.key, &|| text(&request.key));
-        name(packed.team, &|| text(&request.team));
-        name(packed.model, &|| request.model.to_string());
-        name(packed.tags, &|| request.tags.join(","));
-        for (packed, attempt) in packed.attempts.iter().zip(&row.attempts) {
-            name(packed.target, &|| attempt.target.to_string());
-        }
+        let known = self.day.groups.len() + self.day.tags.len();
         self.day.add(packed);
+        if self.day.groups.len() + self.day.tags.len() > known {
+            self.add_texts(packed, row);
+        }
+    }
+
+    fn add_texts(&mut self, packed: &PackedRequest, row: &FinishedRow) {
+        let request = &row.request;
+        let mut name = |id: i64, text: Option<&str>| {
+            self.texts.insert(id, text.unwrap_or_default().to_owned());
+        };
+        name(packed.key, request.key.as_deref());
+        name(packed.team, request.team.as_deref());
+        name(packed.model, Some(&request.model));
+        name(packed.tags, Some(&request.tags.join(",")));
+        for (packed, attempt) in packed.attempts.iter().zip(&row.attempts) {
+            name(packed.target, Some(&attempt.target));
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Which requests a day's file has, without asking the file for each.
 
-use std::collections::HashSet;
-
 use crate::request_id::RequestId;
+
+use super::FastSet;
 
 /// Requests remembered one by one, before the older half is forgotten.
 const REMEMBERED: usize = 65_536;
@@ -11,8 +11,8 @@ const REMEMBERED: usize = 65_536;
 /// everything that is not remembered is new.
 #[derive(Default)]
 pub(super) struct KnownIds {
-    newer: HashSet<RequestId>,
-    older: HashSet<RequestId>,
+    newer: FastSet<RequestId>,
+    older: FastSet<RequestId>,
     /// The highest request that is in the file and not remembered.
     highest_forgotten: Option<RequestId>,
 }

@@ -11,7 +11,7 @@ use crate::request_id::RequestId;
 use crate::rows::{FinishedRow, OpenAttempt};
 use crate::store::StoreError;
 
-use super::connection::{at, damage};
+use super::connection::{SyncMode, at, damage};
 use super::day_file::rewrite_batch;
 use super::names;
 use super::rollup::{self, sum_whole_day};
@@ -45,7 +45,7 @@ impl SqliteStore {
             }
         }
         let count = lost.iter().map(|row| row.attempts.len() as u64).sum();
-        self.write_finished(&lost.iter().collect::<Vec<_>>())?;
+        self.write_finished(&lost.iter().collect::<Vec<_>>(), SyncMode::Now)?;
         self.in_main(|main, _| {
             let mut delete = main.prepare_cached("DELETE FROM open_attempt WHERE request = ?1")?;
             for id in &ended {

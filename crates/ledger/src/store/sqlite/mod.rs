@@ -22,7 +22,7 @@ mod run_lock;
 mod schema;
 mod unpacked;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
@@ -37,16 +37,25 @@ use crate::rows::{FinishedRow, LedgerEntry, OpenAttempt};
 use crate::store::{Lease, LeaseDecision, LeaseRequest, RepriceFn, Store, StoreError};
 
 pub use access::SqliteAccess;
-use connection::{at, open};
+use connection::{SyncMode, at, open, set_sync};
 use day_file::DayFile;
 use fresh_sums::FreshSums;
 use names::NameIds;
 use run_lock::RunLock;
 
+/// Maps that are asked several times per request. Their keys are partly the clients', so
+/// the hash is seeded.
+type FastMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+type FastSet<K> = HashSet<K, foldhash::fast::RandomState>;
+
 /// The file that outlives the days.
 const MAIN: &str = "ledger.db";
 /// The folder of the days.
 const DAYS: &str = "days";
+/// Entries of a commit under load, and how many such commits may pass before one waits for
+/// the disk: about half a second.
+const LARGE: usize = 64;
+const UNSYNCED: u32 = 12;
 /// Day files kept open: today's, and its neighbours' around midnight.
 const OPEN_DAYS: usize = 3;
 
@@ -59,7 +68,9 @@ pub struct SqliteStore {
     days: Vec<(Day, DayFile)>,
     run: RunLock,
     /// Requests with open attempts in the store.
-    open: HashSet<RequestId>,
+    open: FastSet<RequestId>,
+    /// Commits since the last one that waited for the disk.
+    unsynced: u32,
 }
 
 impl SqliteStore {
@@ -83,7 +94,8 @@ impl SqliteStore {
             names: NameIds::default(),
             days: Vec::new(),
             run,
-            open: HashSet::new(),
+            open: FastSet::default(),
+            unsynced: 0,
         })
     }
 
@@ -163,13 +175,19 @@ impl SqliteStore {
         result
     }
 
-    fn write_finished(&mut self, finished: &[&FinishedRow]) -> Result<(), StoreError> {
+    fn write_finished(
+        &mut self,
+        finished: &[&FinishedRow],
+        sync: SyncMode,
+    ) -> Result<(), StoreError> {
         let mut by_day: BTreeMap<Day, Vec<&FinishedRow>> = BTreeMap::new();
         for row in finished {
             by_day.entry(row.request.id.day()).or_default().push(row);
         }
         for (day, rows) in by_day {
-            let result = self.day(day)?.insert(&rows);
+            let file = self.day(day)?;
+            set_sync(&file.db, sync).map_err(at(&file.path))?;
+            let result = file.insert(&rows);
             if result.is_err() {
                 // A file that was removed or replaced under us is opened anew.
                 self.days.retain(|(open, _)| *open != day);
@@ -177,6 +195,21 @@ impl SqliteStore {
             self.roll_up(day, result?)?;
         }
         Ok(())
+    }
+
+    /// Under load only some commits wait for the disk: waiting for each takes a third of the
+    /// writer's time.
+    fn next_sync(&mut self, entries: usize) -> SyncMode {
+        if entries < LARGE || self.unsynced >= UNSYNCED {
+            self.unsynced = 0;
+            return SyncMode::Now;
+        }
+        self.unsynced += 1;
+        SyncMode::Later
+    }
+
+    fn set_main_sync(&self, sync: SyncMode) -> Result<(), StoreError> {
+        set_sync(&self.main, sync).map_err(at(&self.main_path))
     }
 
     fn write_open(
@@ -225,10 +258,16 @@ impl Store for SqliteStore {
             }
         }
         // An attempt that ended within the batch leaves no open row.
-        let ended: HashSet<RequestId> = finished.iter().map(|row| row.request.id).collect();
+        let ended: FastSet<RequestId> = finished.iter().map(|row| row.request.id).collect();
         opened.retain(|open| !ended.contains(&open.request));
-        self.write_finished(&finished)?;
-        self.write_open(&opened, &finished)
+        let sync = self.next_sync(entries.len());
+        self.set_main_sync(sync)?;
+        let result = self
+            .write_finished(&finished, sync)
+            .and_then(|()| self.write_open(&opened, &finished));
+        // Leases and maintenance are on disk when they are committed.
+        self.set_main_sync(SyncMode::Now)?;
+        result
     }
 
     fn recover(&mut self) -> Result<u64, StoreError> {

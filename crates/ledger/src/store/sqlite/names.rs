@@ -4,13 +4,15 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::FastMap;
+
 /// Names remembered before the cache starts anew.
 const REMEMBERED: usize = 4_096;
 
 /// The names of a file. Valid for as long as no transaction is rolled back.
 #[derive(Default)]
 pub(super) struct NameIds {
-    known: HashMap<Box<str>, i64>,
+    known: FastMap<Box<str>, i64>,
 }
 
 impl NameIds {

@@ -14,6 +14,7 @@ use crate::money::Cost;
 use crate::report::UsageSums;
 use crate::request_id::RequestId;
 
+use super::FastMap;
 use super::day_file::{DayFile, restored};
 use super::fresh_sums::FreshSums;
 use super::names::NameIds;
@@ -33,11 +34,11 @@ pub(super) struct RollupSums {
 /// Sums of a day, by the numbers of the day's names.
 #[derive(Default)]
 pub(super) struct DaySums {
-    pub(super) groups: HashMap<(i64, [i64; 4]), RollupSums>,
+    pub(super) groups: FastMap<(i64, [i64; 4]), RollupSums>,
     /// By the number of the joined tags.
-    pub(super) tags: HashMap<(i64, i64), RollupSums>,
+    pub(super) tags: FastMap<(i64, i64), RollupSums>,
     /// What is to be subtracted.
-    pub(super) withdrawn: HashMap<(i64, [i64; 4]), RollupSums>,
+    pub(super) withdrawn: FastMap<(i64, [i64; 4]), RollupSums>,
     pub(super) last_batch: i64,
     pub(super) last_correction: i64,
     pub(super) last_withdrawn: i64,
