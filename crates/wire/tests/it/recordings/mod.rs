@@ -5,6 +5,7 @@
 //! rows that cannot pass, with reasons.
 
 mod chunking;
+mod counting;
 mod document;
 mod exchange;
 mod index;
@@ -95,4 +96,23 @@ fn recorded_streams_do_not_depend_on_chunking() {
         cut.failures.len(),
         cut.failures.join("\n")
     );
+}
+
+#[test]
+fn our_count_of_output_is_compared_with_the_reported_one() {
+    let Some(index) = index::load() else {
+        return;
+    };
+    let streams = counting::count_all(&index, CODECS);
+    let mut dialects: Vec<&str> = streams.iter().map(|one| one.dialect.as_str()).collect();
+    dialects.sort_unstable();
+    dialects.dedup();
+    for dialect in dialects {
+        let of_dialect = |one: &&counting::CountedStream| one.dialect == dialect;
+        counting::print(dialect, streams.iter().filter(of_dialect));
+    }
+    let off = counting::print("all", streams.iter());
+    assert!(streams.len() > 200 || index.rows.len() < 1_000);
+    // Calls and what providers run themselves have tokens that no byte shows.
+    assert!(off.abs() < 0.25 || index.rows.len() < 1_000, "{off}");
 }
