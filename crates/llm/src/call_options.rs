@@ -19,6 +19,8 @@ pub struct CallOptions {
     pub timers: Vec<(Timer, Duration)>,
     /// The hook that validates responses.
     pub accept: Option<Arc<dyn Accept>>,
+    /// Whether streams should report their usage wherever a server has to be asked for it.
+    pub usage_needed: bool,
 }
 
 /// The hook has no `Debug` form.
@@ -28,6 +30,7 @@ impl fmt::Debug for CallOptions {
             .field("timeout", &self.timeout)
             .field("timers", &self.timers)
             .field("accept", &self.accept.is_some())
+            .field("usage_needed", &self.usage_needed)
             .finish()
     }
 }

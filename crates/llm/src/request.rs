@@ -289,6 +289,14 @@ impl Request {
         self
     }
 
+    /// Asks for the usage of streams also where a server is not known to accept the question:
+    /// somebody pays by it.
+    #[must_use]
+    pub fn needs_usage(mut self, needed: bool) -> Self {
+        self.options.usage_needed = needed;
+        self
+    }
+
     /// Attaches a new [`ChangeRecorder`] for one attempt and returns both.
     pub fn recording_changes(mut self) -> (Self, ChangeRecorder) {
         let recorder = ChangeRecorder::default();

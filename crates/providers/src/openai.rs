@@ -62,8 +62,8 @@ pub(crate) struct OpenAi {
     pub(crate) discovery: DiscoverySource,
     /// Whether the server supports only the deprecated `max_tokens`.
     pub(crate) legacy_max_tokens: bool,
-    /// Whether the server is known to report usage in streams on request.
-    pub(crate) stream_usage: bool,
+    /// Whether the server reports usage in streams on request; `None` if that is not known.
+    pub(crate) stream_usage: Option<bool>,
     /// Path prefix of all endpoints.
     pub(crate) prefix: &'static str,
     /// Whether the server loads models on demand, which takes long.
@@ -82,7 +82,7 @@ impl OpenAi {
             own_models: true,
             discovery: DiscoverySource::None,
             legacy_max_tokens: false,
-            stream_usage: true,
+            stream_usage: Some(true),
             prefix: "",
             loads_models: false,
             quirk: quirks::none,
@@ -120,7 +120,7 @@ impl OpenAi {
         let stream_usage = settings.stream_usage;
         Self {
             legacy_max_tokens: legacy.unwrap_or(self.legacy_max_tokens),
-            stream_usage: stream_usage.unwrap_or(self.stream_usage && !unknown),
+            stream_usage: stream_usage.or(self.stream_usage.filter(|_| !unknown)),
             ..self
         }
     }
@@ -221,8 +221,8 @@ impl Recipe for OpenAi {
         (self.quirk)(request)
     }
 
-    fn asks_for_usage(&self) -> bool {
-        self.stream_usage && self.protocol == Protocol::Chat
+    fn asks_for_usage(&self, needed: bool) -> bool {
+        self.stream_usage.unwrap_or(needed) && self.protocol == Protocol::Chat
     }
 
     /// Responses are not stored with the provider unless the client asks for it.

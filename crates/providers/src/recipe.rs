@@ -38,8 +38,9 @@ pub(crate) trait Recipe: Send + Sync {
         None
     }
 
-    /// Whether streams report usage only on request, and the server is known to accept it.
-    fn asks_for_usage(&self) -> bool {
+    /// Whether streams report usage only on request, and the server is known to accept it,
+    /// or may accept it and the usage is needed.
+    fn asks_for_usage(&self, _needed: bool) -> bool {
         false
     }
 

@@ -82,7 +82,11 @@ async fn plan_request(
     };
     admitted.exchange.set_model(&model);
     admitted.allow(&model)?;
-    let request = request.client_headers(forwarded_headers(&admitted.headers));
+    let limits = admitted.exchange.limits();
+    let budgeted = limits.is_some_and(|limits| limits.stack().has_budget());
+    let request = request
+        .client_headers(forwarded_headers(&admitted.headers))
+        .needs_usage(budgeted);
     let key = admitted.key.as_ref().map(|key| key.name());
     let gate = admitted.exchange.gate(&state.pricing);
     let scope = Scope::gated(key.unwrap_or_default(), Arc::clone(&gate));

@@ -69,8 +69,10 @@ impl HttpModel {
             request.record_change(loss.into());
         }
         // What we build ourselves asks already.
+        let needed = request.options().usage_needed;
         let forwarded = request.source().is_some_and(|source| {
-            stream && recipe.asks_for_usage() && *source.dialect() == self.codec().dialect()
+            let asks = stream && recipe.asks_for_usage(needed);
+            asks && *source.dialect() == self.codec().dialect()
         });
         let (body, usage_added) = match forwarded {
             true => majordomo_wire::ask_for_usage(written.body),

@@ -462,3 +462,36 @@ async fn a_describer_that_the_budget_does_not_cover_is_a_refusal_of_the_budget()
         assert_eq!(upstream.requests().len(), 0);
     }
 }
+
+#[tokio::test]
+async fn streams_of_a_budget_ask_any_server_for_usage_and_keep_its_chunk_to_themselves() {
+    let events = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ok\"}}]}\n\n\
+                  data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n\
+                  data: {\"choices\":[],\"usage\":{\"prompt_tokens\":100,\"completion_tokens\":100,\"total_tokens\":200}}\n\n\
+                  data: [DONE]\n\n";
+    let budget = "[limits]\nbudget = { day = \"1 USD\" }\n";
+    let cases = [
+        ("", "", false),
+        (budget, "", true),
+        // Who runs the server knows better.
+        (budget, "stream_usage = false\n", false),
+    ];
+    for (limits, setting, asked) in cases {
+        let stream = Script::new().read_request();
+        let upstream = Upstream::start([stream.respond(200, "text/event-stream", events)]).await;
+        let config = config(&upstream, limits);
+        let config = config.replace("[ledger]", &format!("{setting}[ledger]"));
+        let gateway = TestGateway::start(&config).await;
+        let body = with_max_tokens(100).replace("\"messages\"", "\"stream\":true,\"messages\"");
+        let response = gateway.post("/v1/chat/completions", body).await;
+        let text = response.text();
+        assert!(text.ends_with("data: [DONE]\n\n"), "{text}");
+        let sent = String::from_utf8_lossy(&upstream.requests()[0].body).into_owned();
+        assert_eq!(
+            sent.contains("\"include_usage\":true"),
+            asked,
+            "{limits}{setting}: {sent}"
+        );
+        assert_eq!(text.contains("prompt_tokens"), !asked, "{text}");
+    }
+}
