@@ -90,17 +90,27 @@ impl FromStr for RequestId {
 
     fn from_str(text: &str) -> Result<Self, RequestIdError> {
         let error = || RequestIdError(text.chars().take(64).collect());
-        if text.len() != 36 {
-            return Err(error());
-        }
-        let mut id = 0_u128;
-        for (index, byte) in text.bytes().enumerate() {
-            id = match (index, char::from(byte).to_digit(16)) {
-                (8 | 13 | 18 | 23, None) if byte == b'-' => id,
-                (8 | 13 | 18 | 23, _) | (_, None) => return Err(error()),
-                (_, Some(digit)) => (id << 4) | u128::from(digit),
+        let bytes: &[u8; 36] = text.as_bytes().try_into().map_err(|_| error())?;
+        let mut halves = [0_u64; 2];
+        for (index, &byte) in bytes.iter().enumerate() {
+            if matches!(index, 8 | 13 | 18 | 23) {
+                if byte != b'-' {
+                    return Err(error());
+                }
+                continue;
+            }
+            let digit = match byte {
+                b'0'..=b'9' => byte - b'0',
+                b'a'..=b'f' => byte - b'a' + 10,
+                b'A'..=b'F' => byte - b'A' + 10,
+                _ => return Err(error()),
             };
+            // The first half ends with the third group.
+            let half = &mut halves[usize::from(index > 18)];
+            *half = (*half << 4) | u64::from(digit);
         }
+        let [high, low] = halves.map(u128::from);
+        let id = (high << 64) | low;
         Ok(Self(id))
     }
 }
@@ -110,5 +120,38 @@ impl TryFrom<String> for RequestId {
 
     fn try_from(text: String) -> Result<Self, RequestIdError> {
         text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn an_id_is_read_as_it_is_shown_in_either_case(bits in any::<u128>()) {
+            let id = RequestId::from_bytes(bits.to_be_bytes());
+            prop_assert_eq!(id.to_string().parse(), Ok(id));
+            prop_assert_eq!(id.to_string().to_uppercase().parse(), Ok(id));
+        }
+
+        #[test]
+        fn another_character_at_any_place_is_refused(
+            bits in any::<u128>(), place in 0_usize..36, other in "[g-z/:@`é{ ]"
+        ) {
+            let mut text = RequestId::from_bytes(bits.to_be_bytes()).to_string();
+            text.replace_range(place..=place, &other);
+            prop_assert!(text.parse::<RequestId>().is_err());
+        }
+    }
+
+    #[test]
+    fn another_length_is_refused() {
+        let id = RequestId::new(1, 2).to_string();
+        for text in ["", &id[1..], &format!("{id}0")] {
+            assert!(text.parse::<RequestId>().is_err(), "{text}");
+        }
     }
 }
