@@ -1,8 +1,8 @@
 //! The cost of limits on the path of a request.
 //!
 //! `cargo bench -p majordomo-limits`. Goal: 1 µs for a key with four limits, from the
-//! charge of the request to the settlement of its attempt. The groups `alone` and
-//! `crowded` run one thread and several threads on one key.
+//! charge of the request to the settlement of its attempt. `alone` and `crowded` run one
+//! thread and several threads on one key; `looked_up` begins with the lookup of its levels.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn main() {
 }
 
 /// A key with a request rate, a token rate, seats and a budget.
-fn stack() -> LimitStack {
+fn key() -> (LimitRegistry, LevelPolicy) {
     let many = NonZeroU64::new(u64::from(u32::MAX));
     let policy = LimitPolicy {
         traffic: TrafficLimits {
@@ -47,6 +47,11 @@ fn stack() -> LimitStack {
         id: LevelId::new(LevelKind::Key, "laptop"),
         policy: Arc::new(policy),
     };
+    (registry, level)
+}
+
+fn stack() -> LimitStack {
+    let (registry, level) = key();
     registry.stack(1, &[level], Flow::named("laptop"))
 }
 
@@ -70,6 +75,14 @@ fn one_request(stack: &LimitStack) {
 fn alone(bencher: Bencher) {
     let stack = stack();
     bencher.bench(|| one_request(&stack));
+}
+
+/// As a gateway does it: the levels of the caller are looked up, too.
+#[divan::bench]
+fn looked_up(bencher: Bencher) {
+    let (registry, level) = key();
+    let tenant = Flow::named("laptop");
+    bencher.bench(|| one_request(&registry.stack(1, std::slice::from_ref(&level), tenant)));
 }
 
 #[divan::bench(threads = [2, 8])]

@@ -1,7 +1,9 @@
-//! A ledger survives `kill -9` under load, and a disk that is full.
+//! A ledger and its budgets survive `kill -9` under load, and a disk that is full.
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use majordomo_gateway::ledger::{RequestQuery, SqliteStore, Store, UsageQuery, UsageSums};
@@ -114,6 +116,56 @@ async fn kill_nine_under_load_leaves_a_sound_ledger_and_a_trace_of_what_was_open
             );
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kill_nine_under_load_never_exceeds_a_budget() {
+    const BUDGET: u64 = 200_000_000;
+    /// 10 tokens in and 1,000 out, at a dollar per million.
+    const COST: u64 = 1_010_000;
+    let kills = majordomo_testkit::started("MAJORDOMO_KILLS");
+    let kills: u64 = kills.map_or(20, |kills| kills.parse().expect("a number of kills"));
+    let place = tempfile::tempdir().expect("a folder");
+    let response = RESPONSE
+        .replace("\"prompt_tokens\":1,", "\"prompt_tokens\":10,")
+        .replace("\"completion_tokens\":1,", "\"completion_tokens\":1000,");
+    let answer = Script::new()
+        .read_request()
+        .respond(200, "application/json", response);
+    let upstream = Upstream::start((0..2_000).map(|_| answer.clone().times(1_000))).await;
+    let limits = "[limits]\nbudget = { total = \"0.2 USD\" }\nreserve_output = 1000\n";
+    let config = config(&upstream, &place.path().join("ledger")) + limits;
+    for _ in 0..kills {
+        let mut gateway = GatewayCommand::with(config.clone()).start().await;
+        let address = gateway.address;
+        let responses = Arc::<AtomicUsize>::default();
+        let clients = (0..4).map(|_| {
+            let responses = Arc::clone(&responses);
+            tokio::spawn(async move {
+                let body = chat_request("up/m", false);
+                while exchange(address, body.as_bytes())
+                    .await
+                    .starts_with("HTTP/1.1 ")
+                {
+                    responses.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+        });
+        let clients: Vec<_> = clients.collect();
+        while responses.load(Ordering::Relaxed) < 16 {
+            tokio::task::yield_now().await;
+        }
+        gateway.signal("KILL");
+        gateway.ended().await;
+        for client in clients {
+            client.await.expect("a client ends with its gateway");
+        }
+    }
+    let counted = upstream.requests().len() as u64;
+    let (spent, error) = (counted * COST, counted * 10 * 1_000);
+    println!("{kills} kills: {spent} of {BUDGET} nanodollars, estimate error at most {error}");
+    assert!(spent <= BUDGET + error, "{spent}");
+    assert!(counted > kills, "only {counted} calls");
 }
 
 #[tokio::test(flavor = "multi_thread")]
