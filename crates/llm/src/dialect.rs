@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Json;
+use crate::{Json, Opaque};
 
 /// The name of a wire protocol, such as `anthropic-messages`.
 ///
@@ -60,8 +60,11 @@ impl fmt::Debug for Dialect {
 /// ```
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Native {
-    dialect: Dialect,
-    fields: Vec<(String, Json)>,
+    pub(crate) dialect: Dialect,
+    pub(crate) fields: Vec<(String, Json)>,
+    /// The fields that hold images, by index; see `native_images`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) images: Vec<(usize, Opaque)>,
 }
 
 impl Native {
@@ -70,6 +73,7 @@ impl Native {
         Self {
             dialect,
             fields: Vec::new(),
+            images: Vec::new(),
         }
     }
 

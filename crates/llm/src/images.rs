@@ -224,7 +224,8 @@ impl Message {
 
 impl Prompt {
     /// Iterates over the images of all messages, including those of tool results, files and
-    /// opaque blocks.
+    /// opaque blocks, and then over those that decoders found elsewhere: in the system
+    /// prompt, in tools and in unknown fields.
     ///
     /// ```
     /// use majordomo_llm::{ImageRef, Part, Request};
@@ -234,18 +235,20 @@ impl Prompt {
     /// assert!(matches!(images[..], [ImageRef::Inline(_)]));
     /// ```
     pub fn images(&self) -> impl Iterator<Item = ImageRef<'_>> {
-        self.messages.iter().flat_map(Message::images)
+        let messages = self.messages.iter().flat_map(Message::images);
+        messages.chain(self.native_images())
     }
 
-    /// Iterates over the parts that hold images.
+    /// Iterates over the parts that hold images; those outside the messages' parts are
+    /// replaced by [`replace_native_images`](Self::replace_native_images).
     pub fn images_mut(&mut self) -> impl Iterator<Item = &mut Part> {
         self.messages.iter_mut().flat_map(Message::images_mut)
     }
 
-    /// Counts the images of all messages, including those of tool results, files and opaque
-    /// blocks.
+    /// Counts all images; see [`images`](Self::images).
     pub fn image_count(&self) -> usize {
-        self.messages.iter().map(Message::image_count).sum()
+        let messages = self.messages.iter().map(Message::image_count);
+        messages.sum::<usize>() + self.native_images().count()
     }
 }
 

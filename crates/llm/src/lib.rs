@@ -41,6 +41,7 @@ mod json;
 mod message;
 mod model;
 mod model_extras;
+mod native_images;
 mod opaque;
 mod output_limit;
 mod part;

@@ -88,6 +88,13 @@ impl Opaque {
         self.images.as_ref().map_or(&[], |images| &images.spans)
     }
 
+    /// A text block of the dialect; `None` if the block declares no images.
+    pub(crate) fn text_block(&self, text: &str) -> Option<Json> {
+        let mut out = String::new();
+        self.images.as_ref()?.write_text(text, &mut out);
+        Json::parse(out).ok()
+    }
+
     /// The block with its images replaced; `None` if none is.
     pub(crate) fn with_images_replaced(
         &self,

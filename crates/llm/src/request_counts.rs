@@ -72,6 +72,7 @@ impl RequestCounts {
         self.tools += hosted_tools.len();
         self.stops += stop.len();
         self.native(native);
+        self.images += prompt.native_images().count();
     }
 
     fn message(&mut self, message: &Message) {

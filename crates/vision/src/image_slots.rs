@@ -8,7 +8,8 @@ use super::image_content::ImageContent;
 /// An image and its message.
 #[derive(Debug)]
 pub(super) struct ImageSlot {
-    pub(super) message: usize,
+    /// None outside the messages.
+    pub(super) message: Option<usize>,
     pub(super) role: Role,
     pub(super) content: ImageContent,
 }
@@ -18,12 +19,19 @@ pub(super) fn find(prompt: &Prompt) -> Vec<ImageSlot> {
     let messages = prompt.messages.iter().enumerate();
     let slots = messages.flat_map(|(index, message)| {
         message.images().map(move |image| ImageSlot {
-            message: index,
+            message: Some(index),
             role: message.role,
             content: ImageContent::of(image),
         })
     });
-    slots.collect()
+    // Elsewhere they belong to no message; they are instructions, like a system message.
+    let in_messages = prompt.messages.iter().map(Message::image_count).sum();
+    let elsewhere = prompt.images().skip(in_messages).map(|image| ImageSlot {
+        message: None,
+        role: Role::System,
+        content: ImageContent::of(image),
+    });
+    slots.chain(elsewhere).collect()
 }
 
 /// Bytes of the blocks that contain images; they are rewritten.
@@ -40,9 +48,11 @@ pub(super) fn opaque_bytes(prompt: &Prompt) -> u64 {
 /// Replaces the images with texts, in the order of [`find`].
 pub(super) fn replace(prompt: &mut Prompt, texts: Vec<String>) {
     let mut texts = texts.into_iter();
+    let mut next = || Some(texts.next().unwrap_or_default());
     for part in prompt.images_mut() {
-        part.replace_images(&mut || Some(texts.next().unwrap_or_default()));
+        part.replace_images(&mut next);
     }
+    prompt.replace_native_images(&mut next);
 }
 
 /// Start of the last turn of these messages: after the model's last one.

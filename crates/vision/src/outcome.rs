@@ -7,6 +7,7 @@ use majordomo::{Class, Request, Usage};
 
 /// A request without images, and how they were replaced.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Described {
     /// The request; unchanged if it contained no image.
     pub request: Request,
@@ -22,9 +23,10 @@ pub struct Described {
 
 /// How one image was replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ImageOutcome {
-    /// Index of its message.
-    pub message: usize,
+    /// Index of its message; `None` for one outside the messages, such as in a tool.
+    pub message: Option<usize>,
     /// How it was replaced.
     pub disposition: ImageDisposition,
 }
@@ -44,6 +46,7 @@ pub enum ImageDisposition {
 
 /// One call of a describer.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct DescribeCall {
     /// The target that responded, as `provider/model`.
     pub target: Option<String>,

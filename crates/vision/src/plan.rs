@@ -163,7 +163,7 @@ impl<'a> Planner<'a> {
     }
 
     fn is_latest(&self, slot: &ImageSlot) -> bool {
-        slot.message >= self.latest
+        slot.message.is_some_and(|message| message >= self.latest)
     }
 
     /// Plans an earlier image, for which no describer is called.
@@ -196,15 +196,14 @@ impl<'a> Planner<'a> {
     ) -> Result<DescriptionJob, &'static str> {
         let chain = self.describers.ok_or("no describer is configured")?;
         // Text in an image is data; system messages are instructions.
-        if slot.role == Role::System {
-            return Err("images in system messages are not described");
-        }
+        let message = slot.message.filter(|_| slot.role != Role::System);
+        let message = message.ok_or("images in instructions are not described")?;
         let kind: &[u8] = match &slot.content {
             ImageContent::Inline(_) => b"bytes",
             ImageContent::Remote(_) => b"url",
             ImageContent::Unreadable => return Err("only the original provider can open it"),
         };
-        let prompt = prompts.prompt(slot.message);
+        let prompt = prompts.prompt(message);
         let key = CacheKey::of(&[
             self.scope.key().as_bytes(),
             chain.name().as_bytes(),

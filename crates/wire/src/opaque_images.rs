@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use majordomo_llm::{Dialect, Json, Opaque, OpaqueImages, Part};
+use majordomo_llm::{Dialect, Json, Opaque, OpaqueImages, Part, Prompt};
 use memchr::memmem;
 
 use crate::base64;
@@ -37,6 +37,30 @@ impl ImageForms {
         let spans = self.find(raw.as_str());
         let block = Opaque::new(self.origin.clone(), kind, raw);
         Part::Opaque(block.with_images(OpaqueImages::new(spans, self.text_type)))
+    }
+
+    /// Declares the images in fields and hosted tools, which the contract does not model.
+    pub(crate) fn declare(&self, prompt: &mut Prompt) {
+        let images = |raw: &str| OpaqueImages::new(self.find(raw), self.text_type);
+        prompt.visit_native_mut(&mut |native| {
+            let fields = native.fields().enumerate();
+            let held: Vec<usize> = fields
+                .filter(|(_, (_, value))| self.may_hold_image(value.as_str()))
+                .map(|(index, _)| index)
+                .collect();
+            for index in held {
+                let value = native.fields().nth(index).map(|(_, value)| value.clone());
+                if let Some(value) = value {
+                    native.declare_images(index, images(value.as_str()));
+                }
+            }
+        });
+        for tool in &mut prompt.hosted_tools {
+            if self.may_hold_image(tool.raw.as_str()) {
+                let held = images(tool.raw.as_str());
+                *tool = tool.clone().with_images(held);
+            }
+        }
     }
 
     /// The spans of all images, in order. An image inside an image belongs to the outer one.

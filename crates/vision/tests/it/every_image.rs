@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use crate::support::{VisionFixture, changes, gif, written};
 
 /// In every reference to an image.
-const CANARY: &str = "CANARY";
+pub(crate) const CANARY: &str = "CANARY";
 
-fn data() -> String {
+pub(crate) fn data() -> String {
     STANDARD.encode(gif(7))
 }
 
@@ -27,9 +27,9 @@ fn data_url(media_type: &str) -> String {
 }
 
 /// A form of an image, and whether a describer can see it.
-struct Form {
-    name: &'static str,
-    block: Value,
+pub(crate) struct Form {
+    pub(crate) name: &'static str,
+    pub(crate) block: Value,
     visible: bool,
 }
 
@@ -57,12 +57,24 @@ fn container(name: &'static str, wrap: fn(Value) -> Vec<Value>) -> Container {
     }
 }
 
+/// A request with an image outside the content of messages.
+struct Elsewhere {
+    name: &'static str,
+    body: fn(Value) -> Value,
+}
+
+fn elsewhere(name: &'static str, body: fn(Value) -> Value) -> Elsewhere {
+    Elsewhere { name, body }
+}
+
 /// One dialect: its forms, its containers, and how messages become a body.
-struct Grid {
-    protocol: Protocol,
-    forms: Vec<Form>,
+pub(crate) struct Grid {
+    pub(crate) protocol: Protocol,
+    pub(crate) forms: Vec<Form>,
     containers: Vec<Container>,
     body: fn(Vec<Value>) -> Value,
+    /// Whole requests with an image outside the content of messages.
+    elsewhere: Vec<Elsewhere>,
     /// A message of text, which makes earlier ones history.
     text: fn() -> Value,
 }
@@ -122,6 +134,21 @@ fn chat() -> Grid {
             }),
         ],
         body: |messages| json!({"model": "m", "messages": messages}),
+        elsewhere: vec![
+            elsewhere("a field of a message", |image| {
+                let answer = json!({"role": "assistant", "content": "done", "images": [image]});
+                json!({"model": "m", "messages": [answer, {"role": "user", "content": "hi"}]})
+            }),
+            elsewhere("a tool", |image| {
+                let tool =
+                    json!({"type": "function", "function": {"name": "look", "examples": [image]}});
+                json!({"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": [tool]})
+            }),
+            elsewhere(
+                "a field of the request",
+                |image| json!({"model": "m", "messages": [{"role": "user", "content": "hi"}], "prediction": {"content": [image]}}),
+            ),
+        ],
         text: || json!({"role": "user", "content": "and now?"}),
     }
 }
@@ -179,6 +206,20 @@ fn messages() -> Grid {
             }),
         ],
         body: |messages| json!({"model": "m", "max_tokens": 9, "messages": messages}),
+        elsewhere: vec![
+            elsewhere("system", |image| {
+                json!({"model": "m", "max_tokens": 9, "system": [{"type": "text", "text": "be brief"}, image],
+                    "messages": [{"role": "user", "content": "hi"}]})
+            }),
+            elsewhere("a tool", |image| {
+                json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}],
+                    "tools": [{"name": "look", "input_schema": {"type": "object"}, "input_examples": [image]}]})
+            }),
+            elsewhere("a field of a message", |image| {
+                json!({"model": "m", "max_tokens": 9,
+                    "messages": [{"role": "user", "content": "hi", "attachments": [image]}]})
+            }),
+        ],
         text: || json!({"role": "user", "content": "and now?"}),
     }
 }
@@ -250,6 +291,10 @@ fn responses() -> Grid {
             container("item", |image| vec![image]),
         ],
         body: |items| json!({"model": "m", "input": items}),
+        elsewhere: vec![elsewhere(
+            "a field of the request",
+            |image| json!({"model": "m", "input": "hi", "prompt": {"id": "p", "variables": {"picture": image}}}),
+        )],
         text: || json!({"role": "user", "content": "and now?"}),
     }
 }
@@ -320,6 +365,10 @@ fn gemini() -> Grid {
             }),
         ],
         body: |contents| json!({"contents": contents}),
+        elsewhere: vec![elsewhere("systemInstruction", |image| {
+            json!({"contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+                "systemInstruction": {"parts": [{"text": "be brief"}, image]}})
+        })],
         text: || json!({"role": "user", "parts": [{"text": "and now?"}]}),
     }
 }
@@ -353,6 +402,7 @@ fn ollama() -> Grid {
             }),
         ],
         body: |messages| json!({"model": "m", "messages": messages}),
+        elsewhere: vec![],
         text: || json!({"role": "user", "content": "and now?"}),
     }
 }
@@ -366,11 +416,27 @@ struct Case {
     history: bool,
 }
 
+/// One grid per dialect.
+pub(crate) fn grids() -> [Grid; 5] {
+    [chat(), messages(), responses(), gemini(), ollama()]
+}
+
 /// Every form in every container, in the last message and in an earlier one.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for grid in [chat(), messages(), responses(), gemini(), ollama()] {
+    for grid in grids() {
         for form in &grid.forms {
+            for Elsewhere { name, body } in &grid.elsewhere {
+                let body = body(form.block.clone()).to_string();
+                let incoming = grid.protocol.codec().read_request(Bytes::from(body));
+                cases.push(Case {
+                    name: format!("{:?}: {} in {name}", grid.protocol, form.name),
+                    protocol: grid.protocol,
+                    request: incoming.expect("a client's request").request,
+                    visible: false,
+                    history: true,
+                });
+            }
             for container in &grid.containers {
                 for history in [false, true] {
                     let mut wrapped = (container.wrap)(form.block.clone());

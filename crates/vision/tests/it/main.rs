@@ -5,6 +5,7 @@ mod describers;
 mod dialects;
 mod every_image;
 mod hostile;
+mod image_anywhere;
 mod over_http;
 mod properties;
 mod recorded;

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use majordomo_llm::{Json, OutputFormat, OutputSchema, Prompt, Request, ToolChoice};
 
+use super::opaque::OPAQUE;
 use super::{CHAT, read_message};
 use crate::function_tool;
 use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
@@ -21,6 +22,7 @@ pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
         rest,
     } = fields;
     prompt.native = rest.into_native(CHAT);
+    OPAQUE.declare(&mut prompt);
     Ok(Incoming {
         model,
         stream,

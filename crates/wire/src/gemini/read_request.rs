@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use majordomo_llm::{Json, Prompt, Request, Text};
 
+use super::opaque::OPAQUE;
 use super::read_message::GeminiConversation;
 use super::{GEMINI, keys, models, read_config, read_part, tools};
 use crate::json::{self, Cursor, JsonKind, ReadResult, Rest};
@@ -29,6 +30,7 @@ pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
     } = fields;
     prompt.messages = conversation.messages;
     prompt.native = rest.into_native(GEMINI);
+    OPAQUE.declare(&mut prompt);
     Ok(Incoming {
         model,
         stream: false,

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use majordomo_llm::{Native, Opaque, Part, Prompt, Request, Text, Tool};
 
+use super::opaque::OPAQUE;
 use super::read_settings::MessagesSettings;
 use super::{MESSAGES, read_message, read_part};
 use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
@@ -25,6 +26,7 @@ pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
     } = fields;
     settings.apply(&mut prompt, &mut rest);
     prompt.native = rest.into_native(MESSAGES);
+    OPAQUE.declare(&mut prompt);
     Ok(Incoming {
         model,
         stream,

@@ -5,6 +5,7 @@ use majordomo_llm::{
     Json, Message, OutputFormat, OutputSchema, Part, Prompt, Request, Role, Text, Tool, ToolChoice,
 };
 
+use super::opaque::OPAQUE;
 use super::read_tool::{ToolPlace, read_additional_tools, read_tool};
 use super::{RESPONSES, read_message};
 use crate::declared_tool::flat_name;
@@ -119,6 +120,7 @@ impl ResponsesRequestFields {
             (Some(_), None) => {}
         }
         self.prompt.native = self.rest.into_native(RESPONSES);
+        OPAQUE.declare(&mut self.prompt);
         self.prompt
     }
 
