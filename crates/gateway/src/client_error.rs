@@ -118,7 +118,7 @@ mod tests {
         };
         let attempts = outcomes.map(attempt).collect();
         Error::new(ErrorKind::Exhausted, "every target failed")
-            .with_attempt_log(AttemptLog { attempts })
+            .with_attempt_log(AttemptLog::new(attempts))
     }
 
     #[test]

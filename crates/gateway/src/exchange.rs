@@ -381,19 +381,17 @@ mod tests {
 
     #[test]
     fn a_stream_that_never_opened_takes_its_attempts_from_the_error() {
-        let attempt_log = AttemptLog {
-            attempts: vec![Attempt {
-                target: "up/m".to_owned(),
-                at: Duration::ZERO,
-                took: Duration::ZERO,
-                changes: Vec::new(),
-                outcome: AttemptOutcome::Failed {
-                    class: Class::Transient,
-                    status: Some(500),
-                    reason: String::new(),
-                },
-            }],
-        };
+        let attempt_log = AttemptLog::new(vec![Attempt {
+            target: "up/m".to_owned(),
+            at: Duration::ZERO,
+            took: Duration::ZERO,
+            changes: Vec::new(),
+            outcome: AttemptOutcome::Failed {
+                class: Class::Transient,
+                status: Some(500),
+                reason: String::new(),
+            },
+        }]);
         let metrics = Arc::<Metrics>::default();
         let sinks = Arc::new(Sinks::new([metrics.clone() as _]));
         let mut exchange = Exchange::new(Arrival::at(Front::Chat), sinks);

@@ -12,12 +12,24 @@ use crate::{Class, Error};
 
 /// The targets tried for one request, what was changed for each, and the outcomes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct AttemptLog {
     /// The attempts in order, including skipped targets.
     pub attempts: Vec<Attempt>,
+    /// Targets that the request did not reach, because it failed for good before them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_reached: Vec<String>,
 }
 
 impl AttemptLog {
+    /// Creates a log of these attempts.
+    pub fn new(attempts: Vec<Attempt>) -> Self {
+        Self {
+            attempts,
+            not_reached: Vec::new(),
+        }
+    }
+
     /// Returns the number of requests sent.
     pub fn calls(&self) -> usize {
         let sent = |a: &&Attempt| !matches!(a.outcome, AttemptOutcome::Skipped { .. });
@@ -32,8 +44,8 @@ impl AttemptLog {
             .unwrap_or_default()
     }
 
-    /// Lists the attempts on targets that an error's text does not name. The error of an
-    /// exhausted chain names all of them itself.
+    /// Lists the attempts on targets that an error's text does not name, and the targets that
+    /// were not reached. The error of an exhausted chain names all of them itself.
     pub(crate) fn other_targets(&self, text: &str) -> String {
         let mut others = String::new();
         for attempt in &self.attempts {
@@ -46,6 +58,10 @@ impl AttemptLog {
                 false => "; ",
             });
             others.push_str(&reason);
+        }
+        if !self.not_reached.is_empty() {
+            others.push_str("; not reached: ");
+            others.push_str(&self.not_reached.join(", "));
         }
         others
     }

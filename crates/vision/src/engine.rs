@@ -302,9 +302,7 @@ impl Vision {
             return Ok(());
         };
         let attempts = calls.iter().flat_map(|call| call.attempts.clone());
-        let attempt_log = AttemptLog {
-            attempts: attempts.collect(),
-        };
+        let attempt_log = AttemptLog::new(attempts.collect());
         let text = format!("an image could not be described: {reason}");
         let mut failed = calls
             .iter()

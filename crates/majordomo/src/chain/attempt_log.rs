@@ -150,9 +150,16 @@ impl<'a> AttemptRecorder<'a> {
         std::mem::take(&mut self.attempt_log)
     }
 
-    /// Attaches the attempt log to an error that ends the request.
-    pub(super) fn give_up(&mut self, error: Error) -> Error {
-        error.with_attempt_log(std::mem::take(&mut self.attempt_log))
+    /// Attaches the attempt log to an error that ends the request, with those of the
+    /// chain's targets that it did not reach.
+    pub(super) fn give_up(&mut self, error: Error, targets: &[ChainTarget]) -> Error {
+        let mut attempt_log = std::mem::take(&mut self.attempt_log);
+        let names = targets.iter().map(|target| target.name().as_str());
+        attempt_log.not_reached = names
+            .filter(|name| attempt_log.attempts.iter().all(|it| it.target != *name))
+            .map(str::to_owned)
+            .collect();
+        error.with_attempt_log(attempt_log)
     }
 
     /// The error of a request that no target could serve.

@@ -263,7 +263,7 @@ impl<'a, O: Operation> Walk<'a, O> {
         if go_on {
             WalkStep::Next
         } else {
-            let error = self.recorder.give_up(error);
+            let error = self.recorder.give_up(error, self.targets);
             WalkStep::End(Err(with_rejected(error, self.rejected.take())))
         }
     }

@@ -5,7 +5,7 @@ use crate::support::{Fixture, coded, kind, secs, status, status_after};
 use majordomo::chain::ChainConfig;
 use majordomo::fake::Step;
 use majordomo::llm::{KeyOwner, Timer};
-use majordomo::{Error, ErrorKind};
+use majordomo::{Error, ErrorKind, Request};
 
 /// The outcome of a request to `fp/a,tail/x` in which every call of `fp/a` fails alike.
 #[derive(Debug, PartialEq)]
@@ -197,6 +197,21 @@ fn permanent() -> Vec<Step> {
 #[tokio::test(start_paused = true)]
 async fn permanent_errors_fail_fast() {
     assert_rows(permanent(), STOPS).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_error_of_a_request_that_fails_fast_names_the_targets_it_did_not_reach() {
+    let fixture = Fixture::new();
+    fixture
+        .script("a", [status(404)])
+        .script("b", [status(400)]);
+    let chain = fixture.chain("fp/a,fp/b,fp/c,fp/d");
+    let error = chain.generate(Request::user("hi")).await.unwrap_err();
+    assert_eq!(error.attempt_log().not_reached, ["fp/c", "fp/d"]);
+    assert_eq!(
+        error.report(),
+        "fp/b: HTTP 400: scripted; before it, fp/a: HTTP 404: scripted; not reached: fp/c, fp/d"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use majordomo::llm::{AttemptOutcome, Timer};
+use majordomo::fake::Fake;
+use majordomo::llm::{AttemptOutcome, RemoteImage, Timer};
 use majordomo::providers::{ProviderKind, Settings};
 use majordomo::transport::{Proxies, Transport, TransportConfig};
-use majordomo::{Class, Error, ErrorKind, Model, ModelExt, Provider, Registry, Request, Result};
+use majordomo::{
+    Class, Error, ErrorKind, Model, ModelExt, Part, Provider, Registry, Request, Result,
+};
 use majordomo_testkit::{Authority, Script, Upstream};
 use tokio::time::Instant;
 
@@ -107,6 +110,41 @@ async fn model(row: &Row, scripts: Vec<Script>) -> (Upstream, std::sync::Arc<dyn
     let provider = row.kind.provider(settings).expect("a base URL");
     let model = provider.model("m-1").expect("any id will do");
     (upstream, model)
+}
+
+#[tokio::test]
+async fn an_image_by_url_is_never_dropped_and_the_chain_advances_to_a_target_that_takes_it()
+-> Result<()> {
+    let upstream = Upstream::start(vec![json(r#"{"message":{"content":"blind"},"done":true}"#)]);
+    let upstream = upstream.await;
+    let settings = Settings::new("local", transport())
+        .base_url(format!("http://{}", upstream.address()))
+        .discovery(false);
+    let ollama = ProviderKind::Ollama.provider(settings);
+    let tail = Fake::new("tail");
+    let registry = Registry::empty();
+    registry.register(ollama.expect("a base URL"));
+    registry.register(tail.clone());
+    let image = Part::RemoteImage(RemoteImage {
+        url: "https://pictures.example/1.png".into(),
+        native: None,
+    });
+    let request = Request::user("what is this?").part(image);
+    let reply = registry.model("local/m,tail/m")?.generate(request).await?;
+    assert_eq!(reply.model, "tail/m");
+    assert!(
+        upstream.requests().is_empty(),
+        "nothing goes out without it"
+    );
+    assert_eq!(tail.calls()[0].request.prompt().image_count(), 1);
+    let skipped = &reply.attempt_log.attempts[0];
+    let class = match &skipped.outcome {
+        AttemptOutcome::Failed { class, .. } => Some(*class),
+        AttemptOutcome::Skipped { class, .. } => *class,
+        AttemptOutcome::Served => None,
+    };
+    assert_eq!(class, Some(Class::Unsupported), "{skipped:?}");
+    Ok(())
 }
 
 #[tokio::test]

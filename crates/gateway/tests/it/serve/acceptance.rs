@@ -63,7 +63,7 @@ services = [ { spec = "demo/vision" } ]
 }
 
 #[tokio::test]
-async fn a_failing_describer_of_a_rule_is_502_and_sends_no_image_on() {
+async fn images_are_removed_regardless_of_outcome_and_a_failing_describer_is_502() {
     let repeats = r#"{"error":{"message":"what is MARKER-of-a-prompt?"}}"#;
     let refuse = || {
         let read = Script::new().read_request();

@@ -52,6 +52,64 @@ async fn missing_call_ids_are_synthesized_in_a_forwarded_chat_stream() {
 }
 
 #[tokio::test]
+async fn missing_call_ids_are_synthesized_in_forwarded_messages() {
+    let question =
+        r#"{"model":"up/m0","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}"#;
+    let body = r#"{"id":"m","type":"message","role":"assistant","content":[{"type":"tool_use","name":"f","input":{}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}, "odd":1.0}"#;
+    let (_upstream, gateway) = up(Protocol::Messages, JSON, body).await;
+    let response = gateway.post("/v1/messages", question).await;
+    let expected = body.replace(r#"[{"type""#, r#"[{"id":"call_0","type""#);
+    assert_eq!(response.text(), expected);
+
+    let body = concat!(
+        "event: message_start\n",
+        r#"data: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}"#,
+        "\n\nevent: content_block_start\n",
+        r#"data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"f","input":{}}}"#,
+        "\n\nevent: content_block_stop\n",
+        r#"data: {"type":"content_block_stop","index":0}"#,
+        "\n\nevent: message_delta\n",
+        r#"data: {"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":2}}"#,
+        "\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+    );
+    let (_upstream, gateway) = up(Protocol::Messages, EVENTS, body).await;
+    let question = question.replace(r#""max_tokens""#, r#""stream":true,"max_tokens""#);
+    let response = gateway.post("/v1/messages", question).await;
+    let expected = body.replace(
+        r#"{"type":"tool_use""#,
+        r#"{"id":"call_0","type":"tool_use""#,
+    );
+    assert_eq!(response.text(), expected);
+}
+
+#[tokio::test]
+async fn missing_call_ids_are_synthesized_in_forwarded_responses() {
+    let call =
+        r#"{"type":"function_call","id":"fc","name":"f","arguments":"{}","status":"completed"}"#;
+    let completed = r#"{"call_id":"call_0","type":"function_call","id":"fc","name":"f","arguments":"{}","status":"completed"}"#;
+    let whole = r#"{"id":"r","object":"response","status":"completed","output":[CALL],"usage":{"input_tokens":1,"output_tokens":1}, "odd":1.0}"#;
+    let body: &'static str = String::leak(whole.replace("CALL", call));
+    let (_upstream, gateway) = up(Protocol::Responses, JSON, body).await;
+    let question = r#"{"model":"up/m0","input":"hi"}"#;
+    let response = gateway.post("/v1/responses", question).await;
+    assert_eq!(response.text(), body.replace(call, completed));
+
+    let events = [
+        r#"{"type":"response.created","response":{"id":"r","status":"in_progress","output":[]}}"#
+            .to_owned(),
+        format!(r#"{{"type":"response.output_item.added","output_index":0,"item":{call}}}"#),
+        format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{call}}}"#),
+        format!(r#"{{"type":"response.completed","response":{body}}}"#),
+    ];
+    let frames = events.map(|event| format!("data: {event}\n\n"));
+    let body: &'static str = String::leak(frames.concat());
+    let (_upstream, gateway) = up(Protocol::Responses, EVENTS, body).await;
+    let question = r#"{"model":"up/m0","stream":true,"input":"hi"}"#;
+    let response = gateway.post("/v1/responses", question).await;
+    assert_eq!(response.text(), body.replace(call, completed));
+}
+
+#[tokio::test]
 async fn a_forwarded_chat_response_with_ids_keeps_every_byte() {
     let body = r#"{ "id":"r","choices":[ {"message":{"tool_calls":[{"id":"own","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
     let (_upstream, gateway) = up(Protocol::Chat, JSON, body).await;
