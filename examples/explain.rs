@@ -12,10 +12,7 @@ fn main() -> Result<(), SpecError> {
         registry.register(Fake::new(name));
     }
     let small = Fake::new("small");
-    small.set_capabilities(Capabilities {
-        context_window: Some(8_192),
-        ..Capabilities::text_only()
-    });
+    small.set_capabilities(Capabilities::text_only().with_context_window(Some(8_192)));
     registry.register(small);
     registry.alias("thinking", "anthropic/claude-opus-5-5,small/tiny")?;
 

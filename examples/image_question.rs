@@ -35,14 +35,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn scripted() -> Fake {
     let fake = Fake::new("scripted");
     fake.set_model_capabilities("blind", Capabilities::text_only());
-    let limits = ImageLimits {
-        max_px: Some(8),
-        ..ImageLimits::default()
-    };
-    let small = Capabilities {
-        images: Some(limits),
-        ..Capabilities::default()
-    };
+    let limits = ImageLimits::default().with_max_px(Some(8));
+    let small = Capabilities::default().with_images(Some(limits));
     fake.set_model_capabilities("small", small);
     fake.enqueue("small", [Step::reply("Something red.")]);
     fake

@@ -68,10 +68,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file =
         std::env::temp_dir().join(format!("majordomo-processor-{}.toml", std::process::id()));
     std::fs::write(&file, CONFIG)?;
-    let options = ServeOptions {
-        config: Some(file.clone()),
-        ..ServeOptions::default()
-    };
+    let options = ServeOptions::default().with_config(Some(file.clone()));
     let builder = Gateway::builder()
         .options(options)
         .environment(BTreeMap::new());

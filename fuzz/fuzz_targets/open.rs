@@ -26,11 +26,7 @@ pub fn open(magic: &[u8], rest: &[u8]) {
 /// Limits that lead to every scale of the decoders and to every encoder. The length of the
 /// file selects them, so that a mutation of its bytes keeps its way.
 fn limits(length: usize) -> ImageLimits {
-    let only = |kind: &str, max_px| ImageLimits {
-        max_px,
-        types: vec![kind.to_owned()],
-        ..ImageLimits::default()
-    };
+    let only = |kind: &str, max_px| ImageLimits::default().with_max_px(max_px).with_types(vec![kind.to_owned()]);
     match length % 8 {
         0 => only("image/jpeg", None),
         1 => only("image/png", None),
@@ -38,10 +34,6 @@ fn limits(length: usize) -> ImageLimits {
         3 => only("image/webp", Some(33)),
         4 => only("image/gif", None),
         5 => only("image/jpeg", Some(9)),
-        _ => ImageLimits {
-            max_px: Some(64),
-            max_bytes: Some(4_096),
-            ..ImageLimits::default()
-        },
+        _ => ImageLimits::default().with_max_px(Some(64)).with_max_bytes(Some(4_096)),
     }
 }

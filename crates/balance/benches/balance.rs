@@ -26,19 +26,17 @@ fn main() {
 /// A pool with history: uneven weights, three tiers, seats on every fourth service,
 /// samples everywhere, and no service below its token budget.
 fn pool(tactic: Tactic, services: usize, now: Instant) -> Pool {
-    let service = |number: usize| ServiceConfig {
-        weight: 1 + number as u32 % 5,
-        tier: number as u32 % 3,
-        capacity: number.is_multiple_of(4).then_some(8),
-        ..ServiceConfig::new(format!("provider/model-{number}"))
+    let service = |number: usize| {
+        ServiceConfig::new(format!("provider/model-{number}"))
+            .with_weight(1 + number as u32 % 5)
+            .with_tier(number as u32 % 3)
+            .with_capacity(number.is_multiple_of(4).then_some(8))
     };
-    let config = PoolConfig {
-        services: (0..services).map(service).collect(),
-        tactic,
-        affinity: Some(Duration::from_secs(1_800)),
-        seed: Some(1),
-        ..PoolConfig::default()
-    };
+    let config = PoolConfig::default()
+        .with_services((0..services).map(service).collect())
+        .with_tactic(tactic)
+        .with_affinity(Some(Duration::from_secs(1_800)))
+        .with_seed(Some(1));
     let pool = Pool::new(config, now);
     for (index, service) in pool.services() {
         let stats = service.stats();

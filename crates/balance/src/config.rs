@@ -6,6 +6,7 @@ use super::Tactic;
 
 /// The services of one partition and how requests are distributed over them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PoolConfig {
     /// The services. Their order breaks ties where a tactic needs it.
     pub services: Vec<ServiceConfig>,
@@ -20,15 +21,53 @@ pub struct PoolConfig {
     pub seed: Option<u64>,
 }
 
+impl PoolConfig {
+    /// Sets [`services`](Self::services).
+    #[must_use]
+    pub fn with_services(mut self, services: Vec<ServiceConfig>) -> Self {
+        self.services = services;
+        self
+    }
+
+    /// Sets [`tactic`](Self::tactic).
+    #[must_use]
+    pub fn with_tactic(mut self, tactic: Tactic) -> Self {
+        self.tactic = tactic;
+        self
+    }
+
+    /// Sets [`within`](Self::within).
+    #[must_use]
+    pub fn with_within(mut self, within: Tactic) -> Self {
+        self.within = within;
+        self
+    }
+
+    /// Sets [`affinity`](Self::affinity).
+    #[must_use]
+    pub fn with_affinity(mut self, affinity: Option<Duration>) -> Self {
+        self.affinity = affinity;
+        self
+    }
+
+    /// Sets [`seed`](Self::seed).
+    #[must_use]
+    pub fn with_seed(mut self, seed: Option<u64>) -> Self {
+        self.seed = seed;
+        self
+    }
+}
+
 /// One service of a pool.
 ///
 /// ```
 /// use majordomo_balance::ServiceConfig;
 ///
-/// let local = ServiceConfig { capacity: Some(2), ..ServiceConfig::new("ollama/qwen3:30b") };
+/// let local = ServiceConfig::new("ollama/qwen3:30b").with_capacity(Some(2));
 /// assert_eq!((local.weight, local.tier, local.active), (1, 0, true));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ServiceConfig {
     /// Its spec, which identifies it across reloads.
     pub id: String,
@@ -58,5 +97,40 @@ impl ServiceConfig {
             seat_wait: Self::SEAT_WAIT,
             active: true,
         }
+    }
+
+    /// Sets [`weight`](Self::weight).
+    #[must_use]
+    pub fn with_weight(mut self, weight: u32) -> Self {
+        self.weight = weight;
+        self
+    }
+
+    /// Sets [`tier`](Self::tier).
+    #[must_use]
+    pub fn with_tier(mut self, tier: u32) -> Self {
+        self.tier = tier;
+        self
+    }
+
+    /// Sets [`capacity`](Self::capacity).
+    #[must_use]
+    pub fn with_capacity(mut self, capacity: Option<usize>) -> Self {
+        self.capacity = capacity;
+        self
+    }
+
+    /// Sets [`seat_wait`](Self::seat_wait).
+    #[must_use]
+    pub fn with_seat_wait(mut self, seat_wait: Duration) -> Self {
+        self.seat_wait = seat_wait;
+        self
+    }
+
+    /// Sets [`active`](Self::active).
+    #[must_use]
+    pub fn with_active(mut self, active: bool) -> Self {
+        self.active = active;
+        self
     }
 }

@@ -25,14 +25,11 @@
 //! use majordomo::clock::{Clock, RuntimeClock};
 //! use majordomo_balance::{Pick, Pool, PoolConfig, ServiceConfig, Tactic, Usability};
 //!
-//! let config = PoolConfig {
-//!     tactic: Tactic::Tier,
-//!     services: vec![
-//!         ServiceConfig { tier: 1, ..ServiceConfig::new("ollama/qwen3:30b") },
-//!         ServiceConfig::new("deepseek/deepseek-v4-pro"),
-//!     ],
-//!     ..PoolConfig::default()
-//! };
+//! let services = vec![
+//!     ServiceConfig::new("ollama/qwen3:30b").with_tier(1),
+//!     ServiceConfig::new("deepseek/deepseek-v4-pro"),
+//! ];
+//! let config = PoolConfig::default().with_tactic(Tactic::Tier).with_services(services);
 //! let clock = RuntimeClock;
 //! let pool = Pool::new(config, clock.now());
 //! let order = pool.order(&Pick::at(clock.now()), |_| Usability::Usable);

@@ -106,19 +106,19 @@ impl Model for Metered {
 }
 
 impl ModelExtras for Metered {
-    fn estimate_tokens(&self, request: &Request) -> u64 {
+    fn own_estimate(&self, request: &Request) -> u64 {
         self.model.estimate_tokens(request)
     }
 
-    fn preview(&self, request: Request) -> Result<Vec<Change>> {
+    fn own_preview(&self, request: Request) -> Result<Vec<Change>> {
         self.model.preview(request)
     }
 
-    fn dialect(&self) -> Option<Dialect> {
+    fn own_dialect(&self) -> Option<Dialect> {
         self.model.dialect()
     }
 
-    fn raw_chunks(&self, request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
+    fn own_raw_chunks(&self, request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
         Box::pin(async move {
             let mut meter = self.meter().await?;
             match self.model.raw_chunks(request).await {
@@ -134,11 +134,15 @@ impl ModelExtras for Metered {
         })
     }
 
-    fn count_tokens(&self, request: Request) -> BoxFuture<'_, Result<u64>> {
+    fn own_token_count(&self, request: Request) -> BoxFuture<'_, Result<u64>> {
         self.model.count_tokens(request)
     }
 
-    fn embed<'a>(&'a self, dialect: &Dialect, body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
+    fn own_embeddings<'a>(
+        &'a self,
+        dialect: &Dialect,
+        body: Bytes,
+    ) -> BoxFuture<'a, Result<Bytes>> {
         let dialect = dialect.clone();
         Box::pin(async move {
             let mut meter = self.meter().await?;

@@ -22,6 +22,7 @@ impl ServiceIndex {
 
 /// One request for a service.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Pick {
     /// The session, if known.
     pub session: Option<SessionKey>,

@@ -64,20 +64,18 @@ mod tests {
 
     #[test]
     fn every_limit_is_listed() {
-        let limits = ImageLimits {
-            max_count: Some(5),
-            max_bytes: Some(100),
-            counted: ByteCount::Base64,
-            max_total_bytes: Some(400),
-            max_px: Some(8000),
-            patches: Some(PatchLimit { size: 32, max: 9 }),
-            many: Some(ManyImages {
+        let limits = ImageLimits::default()
+            .with_max_count(Some(5))
+            .with_max_bytes(Some(100))
+            .with_counted(ByteCount::Base64)
+            .with_max_total_bytes(Some(400))
+            .with_max_px(Some(8000))
+            .with_patches(Some(PatchLimit { size: 32, max: 9 }))
+            .with_many(Some(ManyImages {
                 above: 20,
                 max_px: 2000,
-            }),
-            types: vec!["image/png".into(), "image/jpeg".into()],
-            ..ImageLimits::default()
-        };
+            }))
+            .with_types(vec!["image/png".into(), "image/jpeg".into()]);
         assert_eq!(
             images(&limits),
             "image/png, image/jpeg; at most 5 per request; 100 bytes of base64 each; \
@@ -93,10 +91,7 @@ mod tests {
             cells(&Capabilities::default()),
             ["yes", "yes", "yes", "unknown"]
         );
-        let small = Capabilities {
-            context_window: Some(8192),
-            ..Capabilities::text_only()
-        };
+        let small = Capabilities::text_only().with_context_window(Some(8192));
         assert_eq!(cells(&small), ["no", "yes", "yes", "8192"]);
     }
 }

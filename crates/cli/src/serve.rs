@@ -19,11 +19,10 @@ const MOST_NAMES: usize = 12;
 pub(crate) async fn run(args: ServeArgs) -> Result<(), CliError> {
     let log = Log::new(std::io::stderr())?;
     start_log(&log);
-    let options = ServeOptions {
-        config: args.config,
-        listen: args.listen,
-        operator_listen: args.operator_listen,
-    };
+    let options = ServeOptions::default()
+        .with_config(args.config)
+        .with_listen(args.listen)
+        .with_operator_listen(args.operator_listen);
     let gateway = match Gateway::start(&options, environment()).await {
         Ok(gateway) => gateway,
         Err(StartError::Config(problems)) => return Err(CliError::Problems(problems.to_string())),

@@ -90,11 +90,10 @@ fn start(runtime: &Runtime, folder: &std::path::Path) -> SocketAddr {
          [providers.an]\nkind = \"anthropic\"\nbase_url = \"http://{upstream}\"\napi_key = \"none\"\n"
     );
     std::fs::write(&file, config).unwrap();
-    let options = ServeOptions {
-        config: Some(file),
-        listen: Some(([127, 0, 0, 1], 0).into()),
-        operator_listen: None,
-    };
+    let options = ServeOptions::default()
+        .with_config(Some(file))
+        .with_listen(Some(([127, 0, 0, 1], 0).into()))
+        .with_operator_listen(None);
     runtime.block_on(async {
         let gateway = Gateway::start(&options, BTreeMap::new()).await.unwrap();
         let address = gateway.address().unwrap();

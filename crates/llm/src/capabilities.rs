@@ -8,14 +8,15 @@ use serde::{Deserialize, Serialize};
 /// What a target supports, as far as is known. The default is everything.
 ///
 /// ```
-/// use majordomo_llm::{Capabilities, ImageLimits};
+/// use majordomo_llm::Capabilities;
 ///
-/// let text_only = Capabilities { images: None, ..Capabilities::default() };
+/// let text_only = Capabilities::default().with_images(None);
 /// assert!(!text_only.takes_images());
 /// assert!(Capabilities::default().takes_images(), "unknown means supported");
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Capabilities {
     /// Limits on images; `None` if the target accepts no images.
     pub images: Option<ImageLimits>,
@@ -57,11 +58,54 @@ impl Capabilities {
     pub fn takes_images(&self) -> bool {
         self.images.is_some()
     }
+
+    /// Sets [`images`](Self::images).
+    #[must_use]
+    pub fn with_images(mut self, images: Option<ImageLimits>) -> Self {
+        self.images = images;
+        self
+    }
+
+    /// Sets [`tools`](Self::tools).
+    #[must_use]
+    pub fn with_tools(mut self, tools: bool) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// Sets [`structured`](Self::structured).
+    #[must_use]
+    pub fn with_structured(mut self, structured: bool) -> Self {
+        self.structured = structured;
+        self
+    }
+
+    /// Sets [`streaming`](Self::streaming).
+    #[must_use]
+    pub fn with_streaming(mut self, streaming: bool) -> Self {
+        self.streaming = streaming;
+        self
+    }
+
+    /// Sets [`context_window`](Self::context_window).
+    #[must_use]
+    pub fn with_context_window(mut self, context_window: Option<u64>) -> Self {
+        self.context_window = context_window;
+        self
+    }
+
+    /// Sets [`max_output`](Self::max_output).
+    #[must_use]
+    pub fn with_max_output(mut self, max_output: Option<u64>) -> Self {
+        self.max_output = max_output;
+        self
+    }
 }
 
 /// Limits on images. `None` means no known limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct ImageLimits {
     /// Maximum images in a request, including its history.
     pub max_count: Option<usize>,
@@ -106,6 +150,76 @@ impl ImageLimits {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }
+    }
+
+    /// Sets [`max_count`](Self::max_count).
+    #[must_use]
+    pub fn with_max_count(mut self, max_count: Option<usize>) -> Self {
+        self.max_count = max_count;
+        self
+    }
+
+    /// Sets [`max_bytes`](Self::max_bytes).
+    #[must_use]
+    pub fn with_max_bytes(mut self, max_bytes: Option<u64>) -> Self {
+        self.max_bytes = max_bytes;
+        self
+    }
+
+    /// Sets [`counted`](Self::counted).
+    #[must_use]
+    pub fn with_counted(mut self, counted: ByteCount) -> Self {
+        self.counted = counted;
+        self
+    }
+
+    /// Sets [`max_total_bytes`](Self::max_total_bytes).
+    #[must_use]
+    pub fn with_max_total_bytes(mut self, max_total_bytes: Option<u64>) -> Self {
+        self.max_total_bytes = max_total_bytes;
+        self
+    }
+
+    /// Sets [`max_px`](Self::max_px).
+    #[must_use]
+    pub fn with_max_px(mut self, max_px: Option<u32>) -> Self {
+        self.max_px = max_px;
+        self
+    }
+
+    /// Sets [`patches`](Self::patches).
+    #[must_use]
+    pub fn with_patches(mut self, patches: Option<PatchLimit>) -> Self {
+        self.patches = patches;
+        self
+    }
+
+    /// Sets [`many`](Self::many).
+    #[must_use]
+    pub fn with_many(mut self, many: Option<ManyImages>) -> Self {
+        self.many = many;
+        self
+    }
+
+    /// Sets [`types`](Self::types).
+    #[must_use]
+    pub fn with_types(mut self, types: Vec<String>) -> Self {
+        self.types = types;
+        self
+    }
+
+    /// Sets [`honours_orientation`](Self::honours_orientation).
+    #[must_use]
+    pub fn with_honours_orientation(mut self, honours_orientation: bool) -> Self {
+        self.honours_orientation = honours_orientation;
+        self
+    }
+
+    /// Sets [`animations`](Self::animations).
+    #[must_use]
+    pub fn with_animations(mut self, animations: Option<bool>) -> Self {
+        self.animations = animations;
+        self
     }
 }
 

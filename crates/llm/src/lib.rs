@@ -10,8 +10,8 @@
 //!   give up.
 //! - [`AttemptLog`] records which targets were tried and what was changed for them.
 //!
-//! The crate performs no I/O, spawns no tasks and knows no provider. It depends on no
-//! other crate of the workspace.
+//! The crate performs no I/O, spawns no tasks and knows no provider. Of the workspace it
+//! uses `image-header` only, which parses the headers of images.
 //!
 //! ```
 //! use majordomo_llm::Request;
@@ -36,6 +36,7 @@ mod error_kind;
 mod estimate;
 mod event;
 mod fingerprint;
+mod image_data;
 mod images;
 mod json;
 mod message;
@@ -73,6 +74,7 @@ pub use error_kind::{ErrorKind, Timer};
 pub use estimate::{HeuristicEstimator, TokenEstimator};
 pub use event::Event;
 pub use fingerprint::Fingerprint;
+pub use image_data::ImageData;
 pub use images::{ImageRef, Images, ImagesMut};
 pub use json::Json;
 pub use message::{Message, Role};
@@ -92,3 +94,5 @@ pub use stream::{EventStream, ResponseStream, StreamItem};
 pub use tool::{Tool, ToolCall, ToolChoice, ToolResult};
 pub use usage::Usage;
 pub use wire_source::{BodySpans, WireSource};
+
+pub use majordomo_image_header as image_header;

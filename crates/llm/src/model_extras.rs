@@ -9,16 +9,42 @@ use crate::{
 
 /// Operations with a default, for models that do better; see [`Model::extras`].
 ///
-/// Implement it, and call [`ModelExt`], which has the same methods on every model.
+/// Implement it, and call [`ModelExt`]: its methods exist on every model, and have other
+/// names, so that both traits can be in scope.
+///
+/// ```
+/// use majordomo_llm::{BoxFuture, Model, ModelExt, ModelExtras, Request, Result};
+/// # use std::sync::Arc;
+/// # use majordomo_llm::{Capabilities, EventStream, Response};
+/// # struct Counting;
+/// # impl Model for Counting {
+/// #     fn name(&self) -> &str { "x/counting" }
+/// #     fn capabilities(&self) -> Arc<Capabilities> { Arc::default() }
+/// #     fn generate(&self, _: Request) -> BoxFuture<'_, Result<Response>> { unimplemented!() }
+/// #     fn events(&self, _: Request) -> BoxFuture<'_, Result<EventStream>> { unimplemented!() }
+/// #     fn extras(&self) -> Option<&dyn ModelExtras> { Some(self) }
+/// # }
+///
+/// impl ModelExtras for Counting {
+///     fn own_token_count(&self, _request: Request) -> BoxFuture<'_, Result<u64>> {
+///         Box::pin(async { Ok(7) })
+///     }
+/// }
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// assert_eq!(Counting.count_tokens(Request::user("hi")).await?, 7);
+/// # Ok::<(), majordomo_llm::Error>(()) }).unwrap();
+/// ```
 pub trait ModelExtras: Model {
     /// Sends the request and streams text deltas, complete tool calls and the final
     /// [`Response`](crate::Response).
-    fn stream(&self, request: Request) -> BoxFuture<'_, Result<ResponseStream>> {
+    fn own_stream(&self, request: Request) -> BoxFuture<'_, Result<ResponseStream>> {
         stream(self, request)
     }
 
     /// Estimates the request's input tokens without I/O.
-    fn estimate_tokens(&self, request: &Request) -> u64 {
+    fn own_estimate(&self, request: &Request) -> u64 {
         HeuristicEstimator.estimate(request)
     }
 
@@ -27,30 +53,34 @@ pub trait ModelExtras: Model {
     /// # Errors
     ///
     /// Fails if the model could not serve the request.
-    fn preview(&self, _request: Request) -> Result<Vec<Change>> {
+    fn own_preview(&self, _request: Request) -> Result<Vec<Change>> {
         Ok(Vec::new())
     }
 
-    /// Returns the dialect of [`raw_chunks`](ModelExtras::raw_chunks), if those are
+    /// Returns the dialect of [`own_raw_chunks`](ModelExtras::own_raw_chunks), if those are
     /// supported.
-    fn dialect(&self) -> Option<Dialect> {
+    fn own_dialect(&self) -> Option<Dialect> {
         None
     }
 
     /// Sends the request and streams the provider's bytes unchanged, for a client that
-    /// speaks the model's [`dialect`](ModelExtras::dialect).
-    fn raw_chunks(&self, _request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
+    /// speaks the model's [`own_dialect`](ModelExtras::own_dialect).
+    fn own_raw_chunks(&self, _request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
         unsupported("raw responses are not supported")
     }
 
     /// Asks the provider to count the request's input tokens.
-    fn count_tokens(&self, _request: Request) -> BoxFuture<'_, Result<u64>> {
+    fn own_token_count(&self, _request: Request) -> BoxFuture<'_, Result<u64>> {
         unsupported("token counting is not supported")
     }
 
     /// Sends an embeddings request in this dialect and returns the response body
     /// unchanged. Only the model name in `body` is replaced.
-    fn embed<'a>(&'a self, _dialect: &Dialect, _body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
+    fn own_embeddings<'a>(
+        &'a self,
+        _dialect: &Dialect,
+        _body: Bytes,
+    ) -> BoxFuture<'a, Result<Bytes>> {
         unsupported("embeddings are not supported in this dialect")
     }
 }
@@ -64,7 +94,7 @@ pub trait ModelExt: Model {
     /// [`Response`](crate::Response).
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<ResponseStream>> {
         match self.extras() {
-            Some(extras) => extras.stream(request),
+            Some(extras) => extras.own_stream(request),
             None => stream(self, request),
         }
     }
@@ -72,7 +102,7 @@ pub trait ModelExt: Model {
     /// Estimates the request's input tokens without I/O.
     fn estimate_tokens(&self, request: &Request) -> u64 {
         match self.extras() {
-            Some(extras) => extras.estimate_tokens(request),
+            Some(extras) => extras.own_estimate(request),
             None => HeuristicEstimator.estimate(request),
         }
     }
@@ -84,20 +114,20 @@ pub trait ModelExt: Model {
     /// Fails if the model could not serve the request.
     fn preview(&self, request: Request) -> Result<Vec<Change>> {
         self.extras()
-            .map_or_else(|| Ok(Vec::new()), |extras| extras.preview(request))
+            .map_or_else(|| Ok(Vec::new()), |extras| extras.own_preview(request))
     }
 
     /// Returns the dialect of [`raw_chunks`](ModelExt::raw_chunks), if those are
     /// supported.
     fn dialect(&self) -> Option<Dialect> {
-        self.extras().and_then(ModelExtras::dialect)
+        self.extras().and_then(ModelExtras::own_dialect)
     }
 
     /// Sends the request and streams the provider's bytes unchanged, for a client that
     /// speaks the model's [`dialect`](ModelExt::dialect).
     fn raw_chunks(&self, request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
         match self.extras() {
-            Some(extras) => extras.raw_chunks(request),
+            Some(extras) => extras.own_raw_chunks(request),
             None => unsupported("raw responses are not supported"),
         }
     }
@@ -105,7 +135,7 @@ pub trait ModelExt: Model {
     /// Asks the provider to count the request's input tokens.
     fn count_tokens(&self, request: Request) -> BoxFuture<'_, Result<u64>> {
         match self.extras() {
-            Some(extras) => extras.count_tokens(request),
+            Some(extras) => extras.own_token_count(request),
             None => unsupported("token counting is not supported"),
         }
     }
@@ -114,7 +144,7 @@ pub trait ModelExt: Model {
     /// unchanged. Only the model name in `body` is replaced.
     fn embed<'a>(&'a self, dialect: &Dialect, body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
         match self.extras() {
-            Some(extras) => extras.embed(dialect, body),
+            Some(extras) => extras.own_embeddings(dialect, body),
             None => unsupported("embeddings are not supported in this dialect"),
         }
     }

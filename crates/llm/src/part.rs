@@ -8,7 +8,7 @@ use std::fmt;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{Native, Opaque, ToolCall, ToolResult};
+use crate::{ImageData, Native, Opaque, ToolCall, ToolResult};
 
 /// One element of a message or response.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
@@ -136,8 +136,7 @@ pub struct Image {
     /// The declared MIME type. If it contradicts the bytes, the bytes win.
     pub media_type: String,
     /// The encoded image, shared by all attempts.
-    #[serde(with = "base64_bytes")]
-    pub data: Bytes,
+    pub data: ImageData,
     /// Fields that only the original dialect understands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Box<Native>>,
@@ -148,7 +147,7 @@ impl Image {
     pub fn new(media_type: impl Into<String>, data: impl Into<Bytes>) -> Self {
         Self {
             media_type: media_type.into(),
-            data: data.into(),
+            data: ImageData::from(data.into()),
             native: None,
         }
     }

@@ -73,6 +73,7 @@ impl RawBody {
 
 /// A complete response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Response {
     /// The content, in order.
     pub parts: Vec<Part>,
@@ -219,6 +220,62 @@ impl Response {
     /// Creates the assistant message that continues the conversation.
     pub fn to_message(&self) -> Message {
         Message::new(Role::Assistant, self.parts.clone())
+    }
+
+    /// Sets [`finish`](Self::finish).
+    #[must_use]
+    pub fn with_finish(mut self, finish: FinishReason) -> Self {
+        self.finish = finish;
+        self
+    }
+
+    /// Sets [`usage`](Self::usage).
+    #[must_use]
+    pub fn with_usage(mut self, usage: Usage) -> Self {
+        self.usage = usage;
+        self
+    }
+
+    /// Sets [`model`](Self::model).
+    #[must_use]
+    pub fn with_model(mut self, model: impl Into<String>) -> Self {
+        self.model = model.into();
+        self
+    }
+
+    /// Sets [`reported_model`](Self::reported_model).
+    #[must_use]
+    pub fn with_reported_model(mut self, reported_model: Option<String>) -> Self {
+        self.reported_model = reported_model;
+        self
+    }
+
+    /// Sets [`id`](Self::id).
+    #[must_use]
+    pub fn with_id(mut self, id: Option<String>) -> Self {
+        self.id = id;
+        self
+    }
+
+    /// Sets [`native`](Self::native).
+    #[must_use]
+    pub fn with_native(mut self, native: Option<Box<Native>>) -> Self {
+        self.native = native;
+        self
+    }
+
+    /// Sets [`raw`](Self::raw).
+    #[must_use]
+    pub fn with_raw(mut self, raw: Option<RawBody>) -> Self {
+        self.raw = raw;
+        self
+    }
+
+    /// Sets [`attempt_log`](Self::attempt_log).
+    #[must_use]
+    pub fn with_attempt_log(mut self, attempt_log: AttemptLog) -> Self {
+        self.attempt_log = attempt_log;
+        self
     }
 }
 

@@ -14,6 +14,7 @@ use crate::{Bounds, Format, Problem, Stop, plan};
 
 /// An image that a target accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fitted {
     /// The encoded bytes; those of the original if it fits.
     pub data: Bytes,
@@ -39,6 +40,7 @@ impl Fitted {
 
 /// An image before and after it was re-encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Conversion {
     /// The original's header.
     pub from: Header,

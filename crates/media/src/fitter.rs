@@ -27,7 +27,7 @@ use crate::fit::{Fitted, Refit};
 use crate::human::human_bytes;
 use crate::images::{attached_images, edit_images};
 use crate::ladder::needed_chroma;
-use crate::plan::{Plan, plan};
+use crate::plan::{Plan, plan_image};
 use crate::terms::{Terms, raw_bytes};
 use crate::{Bounds, Format, Problem, sniff};
 use decode_pool::DecodePool;
@@ -69,6 +69,7 @@ type DecodeFn =
 
 /// Work done, for metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Stats {
     /// Images that were decoded.
     pub opened: u64,
@@ -164,7 +165,7 @@ impl Fitter {
         let mut fitted: Vec<Option<Fitted>> = vec![None; images.len()];
         for (at, (number, image)) in images.iter().enumerate() {
             let terms = terms(at);
-            let planned = plan(&image.data, &image.media_type, terms);
+            let planned = plan_image(image, terms);
             match planned.map_err(|problem| problem.into_error(*number))? {
                 Plan::Pass { media_type } => {
                     let end = image.data.len();
@@ -175,7 +176,7 @@ impl Fitter {
                 }
                 Plan::Refit { header, size, .. } => {
                     let inner = Arc::clone(&self.0);
-                    let data = image.data.clone();
+                    let data = bytes::Bytes::clone(&image.data);
                     let terms = terms.clone();
                     let refit = inner.refit(data, header, size, terms);
                     let refit = Budget::carry(Budget::current(), refit);
@@ -351,7 +352,7 @@ fn apply(
         let mut changed = changed.into_iter().peekable();
         edit_images(request.edit(), |number, image| {
             if let Some((_, fitted)) = changed.next_if(|(next, _)| *next == number) {
-                image.data = fitted.data;
+                image.data = fitted.data.into();
                 image.media_type = fitted.media_type;
             }
         });

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use majordomo_image_header::{Header, end};
+use majordomo_llm::Image;
 
 use crate::human::{Dimensions, human_bytes};
 use crate::terms::Terms;
@@ -114,18 +115,33 @@ impl fmt::Display for Plan {
 /// use majordomo_media::{Plan, Terms, plan};
 ///
 /// let gif = b"GIF89a\x20\x00\x10\x00\x00\x00\x00;";
-/// let limits = ImageLimits { max_px: Some(16), ..ImageLimits::default() };
+/// let limits = ImageLimits::default().with_max_px(Some(16));
 /// let plan = plan(gif, "image/gif", &Terms::of(&limits, 1)).unwrap();
 /// assert_eq!(plan.to_string(), "re-encoded: 32×16 pixels, at most 16×8 fit");
 /// ```
 pub fn plan(data: &[u8], declared: &str, terms: &Terms) -> Result<Plan, Problem> {
+    plan_with(data, declared, terms, || measure(data))
+}
+
+/// Like [`plan`], with the header that the image carries.
+pub(crate) fn plan_image(image: &Image, terms: &Terms) -> Result<Plan, Problem> {
+    let header = || Ok(image.data.header()?);
+    plan_with(&image.data, &image.media_type, terms, header)
+}
+
+fn plan_with(
+    data: &[u8],
+    declared: &str,
+    terms: &Terms,
+    header: impl FnOnce() -> Result<Header, Problem>,
+) -> Result<Plan, Problem> {
     if data.is_empty() {
         return Err(Problem::Empty);
     }
     match sniff(data) {
         None => pass_unknown(data, declared, terms),
         Some(format) if !format.decodes() => pass_by_name(data, format, terms),
-        Some(_) => measure(data).and_then(|header| plan_measured(data, header, terms)),
+        Some(_) => plan_measured(data, header()?, terms),
     }
 }
 

@@ -133,10 +133,7 @@ mod tests {
 
     #[test]
     fn the_aspect_ratio_is_kept_and_no_side_becomes_zero() {
-        let at_32 = terms(ImageLimits {
-            max_px: Some(32),
-            ..ImageLimits::default()
-        });
+        let at_32 = terms(ImageLimits::default().with_max_px(Some(32)));
         assert_eq!(at_32.largest(100, 50), Some((32, 16)));
         assert_eq!(at_32.largest(16, 8), Some((16, 8)), "never up");
         assert_eq!(at_32.largest(65_535, 1), Some((32, 1)));
@@ -145,13 +142,10 @@ mod tests {
 
     #[test]
     fn a_patch_limit_bounds_the_area() {
-        let patches = terms(ImageLimits {
-            patches: Some(PatchLimit {
-                size: 28,
-                max: 1568,
-            }),
-            ..ImageLimits::default()
-        });
+        let patches = terms(ImageLimits::default().with_patches(Some(PatchLimit {
+            size: 28,
+            max: 1568,
+        })));
         let (width, height) = patches.largest(4000, 3000).unwrap();
         assert!(patches.holds(width, height));
         assert!(!patches.holds(width + 28, height + 21));
@@ -168,21 +162,16 @@ mod tests {
 
     #[test]
     fn a_limit_on_all_images_binds_a_single_one() {
-        let limits = ImageLimits {
-            max_bytes: Some(900),
-            max_total_bytes: Some(600),
-            ..ImageLimits::default()
-        };
+        let limits = ImageLimits::default()
+            .with_max_bytes(Some(900))
+            .with_max_total_bytes(Some(600));
         assert_eq!(Terms::of(&limits, 1).max_bytes, Some(600));
         assert_eq!(Terms::of(&limits, 2).max_bytes, Some(900));
     }
 
     #[test]
     fn image_jpg_is_an_alias_of_image_jpeg() {
-        let jpg = terms(ImageLimits {
-            types: vec!["image/JPG".into()],
-            ..ImageLimits::default()
-        });
+        let jpg = terms(ImageLimits::default().with_types(vec!["image/JPG".into()]));
         assert!(jpg.allows("image/jpeg") && !jpg.allows("image/png"));
     }
 }

@@ -193,10 +193,7 @@ fn open_in_every_way(data: &Bytes) {
 }
 
 fn at_most(max_px: u32, limits: ImageLimits) -> ImageLimits {
-    ImageLimits {
-        max_px: Some(max_px),
-        ..limits
-    }
+    limits.with_max_px(Some(max_px))
 }
 
 fn fit_to(data: &Bytes, limits: &ImageLimits) {

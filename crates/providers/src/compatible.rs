@@ -210,52 +210,59 @@ fn no_images() -> Option<ImageLimits> {
 }
 
 fn groq_images() -> Option<ImageLimits> {
-    Some(ImageLimits {
-        max_count: Some(5),
-        max_total_bytes: Some(4_000_000),
-        counted: ByteCount::Base64,
-        // 33 megapixels.
-        patches: Some(PatchLimit {
-            size: 1,
-            max: 33_000_000,
-        }),
-        types: media_types(&["image/jpeg", "image/png", "image/webp"]),
-        ..ImageLimits::default()
-    })
+    Some(
+        ImageLimits::default()
+            .with_max_count(Some(5))
+            .with_max_total_bytes(Some(4_000_000))
+            .with_counted(ByteCount::Base64)
+            // 33 megapixels.
+            .with_patches(Some(PatchLimit {
+                size: 1,
+                max: 33_000_000,
+            }))
+            .with_types(media_types(&["image/jpeg", "image/png", "image/webp"])),
+    )
 }
 
 fn lmstudio_images() -> Option<ImageLimits> {
-    Some(ImageLimits {
-        types: media_types(&["image/jpeg", "image/png", "image/webp"]),
-        ..ImageLimits::default()
-    })
+    Some(ImageLimits::default().with_types(media_types(&["image/jpeg", "image/png", "image/webp"])))
 }
 
 /// The formats of Pillow, up to its decompression-bomb limit.
 fn vllm_images() -> Option<ImageLimits> {
-    Some(ImageLimits {
-        patches: Some(PatchLimit {
-            size: 1,
-            max: 178_956_970,
-        }),
-        types: media_types(&["image/png", "image/jpeg", "image/webp", "image/gif"]),
-        ..ImageLimits::default()
-    })
+    Some(
+        ImageLimits::default()
+            .with_patches(Some(PatchLimit {
+                size: 1,
+                max: 178_956_970,
+            }))
+            .with_types(media_types(&[
+                "image/png",
+                "image/jpeg",
+                "image/webp",
+                "image/gif",
+            ])),
+    )
 }
 
 fn xai_images() -> Option<ImageLimits> {
-    Some(ImageLimits {
-        max_bytes: Some(20 << 20),
-        types: media_types(&["image/jpeg", "image/png"]),
-        ..ImageLimits::default()
-    })
+    Some(
+        ImageLimits::default()
+            .with_max_bytes(Some(20 << 20))
+            .with_types(media_types(&["image/jpeg", "image/png"])),
+    )
 }
 
 fn mistral_images() -> Option<ImageLimits> {
-    Some(ImageLimits {
-        max_count: Some(8),
-        max_bytes: Some(10_000_000),
-        types: media_types(&["image/png", "image/jpeg", "image/webp", "image/gif"]),
-        ..ImageLimits::default()
-    })
+    Some(
+        ImageLimits::default()
+            .with_max_count(Some(8))
+            .with_max_bytes(Some(10_000_000))
+            .with_types(media_types(&[
+                "image/png",
+                "image/jpeg",
+                "image/webp",
+                "image/gif",
+            ])),
+    )
 }

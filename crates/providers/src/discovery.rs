@@ -109,14 +109,13 @@ impl DiscoveryResponse {
     /// so the assumed ones remain.
     pub(crate) fn merge_into(self, assumed: &Capabilities) -> Capabilities {
         let reported = self.capabilities;
-        Capabilities {
-            images: reported.images.and(assumed.images.clone()),
-            tools: reported.tools && assumed.tools,
-            structured: reported.structured && assumed.structured,
-            streaming: reported.streaming && assumed.streaming,
-            context_window: reported.context_window.or(assumed.context_window),
-            max_output: reported.max_output.or(assumed.max_output),
-        }
+        Capabilities::default()
+            .with_images(reported.images.and(assumed.images.clone()))
+            .with_tools(reported.tools && assumed.tools)
+            .with_structured(reported.structured && assumed.structured)
+            .with_streaming(reported.streaming && assumed.streaming)
+            .with_context_window(reported.context_window.or(assumed.context_window))
+            .with_max_output(reported.max_output.or(assumed.max_output))
     }
 }
 
@@ -187,11 +186,11 @@ fn read_props(body: &[u8], _model: &str) -> Result<Option<DiscoveryResponse>> {
         Error::new(ErrorKind::BadResponse, text)
     })?;
     let no_vision = props.modalities.is_some_and(|can| !can.vision);
-    Ok(Some(DiscoveryResponse::from(Capabilities {
-        images: (!no_vision).then(ImageLimits::default),
-        context_window: props.default_generation_settings.n_ctx.filter(|n| *n > 0),
-        ..Capabilities::default()
-    })))
+    Ok(Some(DiscoveryResponse::from(
+        Capabilities::default()
+            .with_images((!no_vision).then(ImageLimits::default))
+            .with_context_window(props.default_generation_settings.n_ctx.filter(|n| *n > 0)),
+    )))
 }
 
 #[cfg(test)]
@@ -241,10 +240,7 @@ mod tests {
 
     #[test]
     fn reported_capabilities_never_extend_the_assumed_ones() {
-        let assumed = Capabilities {
-            structured: false,
-            ..Capabilities::text_only()
-        };
+        let assumed = Capabilities::text_only().with_structured(false);
         let can = DiscoveryResponse::from(Capabilities::default()).merge_into(&assumed);
         assert_eq!(can, assumed);
     }

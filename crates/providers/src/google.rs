@@ -97,27 +97,23 @@ impl Recipe for Google {
 
     /// A request is limited to 20 MB, which its images share.
     fn capabilities(&self, model: &str) -> Capabilities {
-        let images = ImageLimits {
-            max_count: Some(3_600),
-            max_bytes: Some(20 << 20),
-            max_total_bytes: Some(20 << 20),
-            counted: ByteCount::Base64,
-            types: media_types(&[
+        let images = ImageLimits::default()
+            .with_max_count(Some(3_600))
+            .with_max_bytes(Some(20 << 20))
+            .with_max_total_bytes(Some(20 << 20))
+            .with_counted(ByteCount::Base64)
+            .with_types(media_types(&[
                 "image/jpeg",
                 "image/png",
                 "image/webp",
                 "image/heic",
                 "image/heif",
-            ]),
-            animations: Some(false),
-            ..ImageLimits::default()
-        };
-        Capabilities {
-            images: Some(images),
+            ]))
+            .with_animations(Some(false));
+        Capabilities::default()
+            .with_images(Some(images))
             // Gemma and other models of the API have smaller windows.
-            context_window: generation(model).map(|_| 1_048_576),
-            ..Capabilities::default()
-        }
+            .with_context_window(generation(model).map(|_| 1_048_576))
     }
 
     fn token_rule(&self, model: &str) -> TokenRule {

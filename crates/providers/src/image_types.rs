@@ -4,10 +4,7 @@ use majordomo_llm::ImageLimits;
 
 /// The formats that every local server decodes.
 pub(crate) fn local_images() -> Option<ImageLimits> {
-    Some(ImageLimits {
-        types: media_types(&["image/png", "image/jpeg"]),
-        ..ImageLimits::default()
-    })
+    Some(ImageLimits::default().with_types(media_types(&["image/png", "image/jpeg"])))
 }
 
 pub(crate) fn media_types(names: &[&str]) -> Vec<String> {

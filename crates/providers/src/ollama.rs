@@ -109,15 +109,10 @@ impl Recipe for Ollama {
     }
 
     fn capabilities(&self, _model: &str) -> Capabilities {
-        let images = ImageLimits {
-            max_count: Some(8),
-            types: media_types(&["image/png", "image/jpeg"]),
-            ..ImageLimits::default()
-        };
-        Capabilities {
-            images: Some(images),
-            ..Capabilities::default()
-        }
+        let images = ImageLimits::default()
+            .with_max_count(Some(8))
+            .with_types(media_types(&["image/png", "image/jpeg"]));
+        Capabilities::default().with_images(Some(images))
     }
 
     /// A foreman would queue the discovery request.

@@ -180,10 +180,7 @@ impl Recipe for OpenAi {
             true => Some(image_limits(model)),
             false => (self.images)(),
         };
-        Capabilities {
-            images,
-            ..Capabilities::default()
-        }
+        Capabilities::default().with_images(images)
     }
 
     fn discovery_request(&self, _model: &str) -> Option<DiscoveryRequest> {

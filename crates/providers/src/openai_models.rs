@@ -82,12 +82,15 @@ pub(crate) fn image_limits(model: &str) -> ImageLimits {
         size: 32,
         max: 30_000,
     });
-    ImageLimits {
-        max_count: Some(1_500),
-        patches,
-        types: media_types(&["image/png", "image/jpeg", "image/webp", "image/gif"]),
-        ..ImageLimits::default()
-    }
+    ImageLimits::default()
+        .with_max_count(Some(1_500))
+        .with_patches(patches)
+        .with_types(media_types(&[
+            "image/png",
+            "image/jpeg",
+            "image/webp",
+            "image/gif",
+        ]))
 }
 
 /// The image token rule of a model.

@@ -43,6 +43,7 @@ impl RuleField {
 
 /// One error in one rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub struct RuleError {
     /// Index of the rule within the route. [`compile`] compiles a single condition
     /// and reports 0.

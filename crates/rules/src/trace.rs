@@ -16,6 +16,7 @@ pub struct Trace {
 
 /// The evaluation of one rule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct RuleTrace {
     /// Index of the rule.
     pub index: RuleIndex,

@@ -42,10 +42,11 @@ pub const DEFAULT_PROMPT: &str = "Describe this image for a reader who cannot se
 /// ```
 /// use majordomo_vision::{History, VisionConfig};
 ///
-/// let config = VisionConfig { history: History::Cached, ..VisionConfig::default() };
+/// let config = VisionConfig::default().with_history(History::Cached);
 /// assert_eq!((config.per_request, config.total), (4, 16));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VisionConfig {
     /// How earlier images are replaced.
     pub history: History,
@@ -90,5 +91,91 @@ impl Default for VisionConfig {
             max_tokens: 256,
             on_failure: OnFailure::default(),
         }
+    }
+}
+
+impl VisionConfig {
+    /// Sets [`history`](Self::history).
+    #[must_use]
+    pub fn with_history(mut self, history: History) -> Self {
+        self.history = history;
+        self
+    }
+
+    /// Sets [`latest`](Self::latest).
+    #[must_use]
+    pub fn with_latest(mut self, latest: Latest) -> Self {
+        self.latest = latest;
+        self
+    }
+
+    /// Sets [`per_request`](Self::per_request).
+    #[must_use]
+    pub fn with_per_request(mut self, per_request: usize) -> Self {
+        self.per_request = per_request;
+        self
+    }
+
+    /// Sets [`total`](Self::total).
+    #[must_use]
+    pub fn with_total(mut self, total: usize) -> Self {
+        self.total = total;
+        self
+    }
+
+    /// Sets [`max_images`](Self::max_images).
+    #[must_use]
+    pub fn with_max_images(mut self, max_images: usize) -> Self {
+        self.max_images = max_images;
+        self
+    }
+
+    /// Sets [`prompt`](Self::prompt).
+    #[must_use]
+    pub fn with_prompt(mut self, prompt: impl Into<String>) -> Self {
+        self.prompt = prompt.into();
+        self
+    }
+
+    /// Sets [`question`](Self::question).
+    #[must_use]
+    pub fn with_question(mut self, question: bool) -> Self {
+        self.question = question;
+        self
+    }
+
+    /// Sets [`cache`](Self::cache).
+    #[must_use]
+    pub fn with_cache(mut self, cache: u64) -> Self {
+        self.cache = cache;
+        self
+    }
+
+    /// Sets [`ttl`](Self::ttl).
+    #[must_use]
+    pub fn with_ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// Sets [`timeout`](Self::timeout).
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Sets [`max_tokens`](Self::max_tokens).
+    #[must_use]
+    pub fn with_max_tokens(mut self, max_tokens: u64) -> Self {
+        self.max_tokens = max_tokens;
+        self
+    }
+
+    /// Sets [`on_failure`](Self::on_failure).
+    #[must_use]
+    pub fn with_on_failure(mut self, on_failure: OnFailure) -> Self {
+        self.on_failure = on_failure;
+        self
     }
 }

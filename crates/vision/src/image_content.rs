@@ -42,7 +42,7 @@ impl ImageContent {
     /// What identifies the image: its bytes or its URL.
     pub(super) fn content(&self) -> Bytes {
         match self {
-            Self::Inline(image) => image.data.clone(),
+            Self::Inline(image) => Bytes::clone(&image.data),
             Self::Remote(url) => Bytes::copy_from_slice(url.as_bytes()),
             Self::Unreadable => Bytes::new(),
         }

@@ -190,6 +190,7 @@ impl<'a> Outgoing<'a> {
 
 /// An encoded body, and what it could not express.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Written {
     /// The body.
     pub body: Bytes,
@@ -233,6 +234,7 @@ pub struct FailedResponse<'a> {
 
 /// An error in the form that clients of a dialect expect.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ErrorReply {
     /// The HTTP status.
     pub status: u16,

@@ -39,6 +39,7 @@ pub(super) struct CompactedStart {
 
 /// One model call and the tool calls that followed from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct AgentStep {
     /// The step's number, from zero.
     pub index: usize,

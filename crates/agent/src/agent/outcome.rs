@@ -9,6 +9,7 @@ use super::{AgentStep, Checkpoint};
 
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct RunOutcome {
     /// The final answer; if the run was stopped, the model's last text.
     pub output: String,

@@ -21,6 +21,7 @@ pub use stream::{ObjectItem, ObjectStream};
 
 /// A value, and the response it was parsed from.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct TypedResponse<T> {
     /// The value.
     pub value: T,

@@ -106,10 +106,7 @@ async fn the_default_limit_is_three_quarters_of_a_known_context_window() {
     let request = Request::from(long_conversation());
     for (window, compacted) in [(None, false), (Some(4_000), false), (Some(1_200), true)] {
         let target = fake([]);
-        target.set_capabilities(Capabilities {
-            context_window: window,
-            ..Capabilities::default()
-        });
+        target.set_capabilities(Capabilities::default().with_context_window(window));
         let model = target.model("m").unwrap();
         let conversation = CompactionInput {
             model: &*model,

@@ -410,10 +410,7 @@ async fn guards_end_a_run_without_progress() {
 
 #[tokio::test]
 async fn a_paused_response_is_sent_again() {
-    let paused = Response {
-        finish: FinishReason::Paused,
-        ..Response::new(vec![Part::text("thinking")])
-    };
+    let paused = Response::new(vec![Part::text("thinking")]).with_finish(FinishReason::Paused);
     let fake = fake([Step::respond(paused), Step::reply("done")]);
     let agent = on(&fake).build().unwrap();
     assert_eq!(agent.run("go").await.unwrap().output, "done");

@@ -46,10 +46,7 @@ fn chain(fake: &Fake, spec: &str) -> Chain {
 }
 
 fn without_structure() -> Capabilities {
-    Capabilities {
-        structured: false,
-        ..Capabilities::default()
-    }
+    Capabilities::default().with_structured(false)
 }
 
 async fn ask(model: &dyn Model) -> Result<Person, Error> {
@@ -198,10 +195,7 @@ async fn a_chain_fails_over_after_the_repair() {
 
 #[tokio::test]
 async fn a_truncated_response_and_a_tool_call_are_not_repaired() {
-    let cut = Response {
-        finish: FinishReason::Length,
-        ..Response::new(vec![Part::text(r#"{"name": "A"#)])
-    };
+    let cut = Response::new(vec![Part::text(r#"{"name": "A"#)]).with_finish(FinishReason::Length);
     let asks = Response::new(vec![Part::ToolCall(ToolCall::new("x", "look", "{}"))]);
     for (response, expected) in [(cut, "token limit"), (asks, "called a tool")] {
         let fake = fake([Step::respond(response)]);
@@ -213,10 +207,7 @@ async fn a_truncated_response_and_a_tool_call_are_not_repaired() {
 
 #[tokio::test]
 async fn a_refusal_ends_the_chain() {
-    let refusal = Response {
-        finish: FinishReason::Refusal,
-        ..Response::new(vec![Part::text("I will not.")])
-    };
+    let refusal = Response::new(vec![Part::text("I will not.")]).with_finish(FinishReason::Refusal);
     let fake = fake([Step::respond(refusal)]);
     let error = ask(&chain(&fake, "fp/a,fp/b")).await.unwrap_err();
     assert!(

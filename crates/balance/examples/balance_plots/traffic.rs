@@ -119,18 +119,16 @@ pub(crate) fn run(tactic: Tactic) -> Vec<[u32; 3]> {
 }
 
 fn config(tactic: Tactic) -> PoolConfig {
-    let service = |kind: &PlotService| ServiceConfig {
-        weight: kind.weight,
-        tier: kind.tier,
-        capacity: Some(kind.capacity),
-        ..ServiceConfig::new(kind.name)
+    let service = |kind: &PlotService| {
+        ServiceConfig::new(kind.name)
+            .with_weight(kind.weight)
+            .with_tier(kind.tier)
+            .with_capacity(Some(kind.capacity))
     };
-    PoolConfig {
-        services: SERVICES.iter().map(service).collect(),
-        tactic,
-        seed: Some(1),
-        ..PoolConfig::default()
-    }
+    PoolConfig::default()
+        .with_services(SERVICES.iter().map(service).collect())
+        .with_tactic(tactic)
+        .with_seed(Some(1))
 }
 
 /// Records what a meter would have measured.

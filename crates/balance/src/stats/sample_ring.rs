@@ -68,6 +68,7 @@ impl SampleRing {
 
 /// Mean and percentiles of the last hundred samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct SampleSummary {
     /// Number of samples, at most a hundred.
     pub samples: usize,

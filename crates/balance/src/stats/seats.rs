@@ -39,6 +39,7 @@ pub struct Seat(Arc<ServiceStats>);
 
 /// No seat became free in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NoFreeSeat {
     /// The number of seats.
     pub seats: usize,

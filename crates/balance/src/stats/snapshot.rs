@@ -10,6 +10,7 @@ use crate::Service;
 
 /// A pool at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PoolSnapshot {
     /// The name of the tactic.
     pub tactic: &'static str,
@@ -22,6 +23,7 @@ pub struct PoolSnapshot {
 
 /// A service at one moment. Values without samples are `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ServiceSnapshot {
     /// Its spec.
     pub id: String,

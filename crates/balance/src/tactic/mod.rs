@@ -68,6 +68,7 @@ pub enum Tactic {
 /// An unknown tactic name.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("unknown tactic {name:?}; expected one of {}", names())]
+#[non_exhaustive]
 pub struct UnknownTactic {
     /// The given name.
     pub name: String,

@@ -1,6 +1,6 @@
 //! Sessions and previews.
 
-use majordomo_balance::{Pick, PickSource, PoolConfig, Tactic};
+use majordomo_balance::{Pick, PickSource, Tactic};
 
 use crate::support::{TestGateway, flat, now, pass, pinned, secs, session, statuses, tiers};
 
@@ -17,10 +17,7 @@ async fn a_pin_of_the_route_does_not_apply_to_a_partition() {
 #[tokio::test(start_paused = true)]
 async fn a_pinned_session_takes_no_turn() {
     let gateway = TestGateway::new();
-    let config = PoolConfig {
-        tactic: Tactic::RoundRobin,
-        ..pinned(flat(&["up/a", "up/b"]))
-    };
+    let config = pinned(flat(&["up/a", "up/b"])).with_tactic(Tactic::RoundRobin);
     let partition = gateway.pool(config);
     assert_eq!(
         gateway.send_as(&partition, session("s")).await.first(),
@@ -56,10 +53,7 @@ async fn a_session_has_one_pin_per_partition() {
 #[tokio::test(start_paused = true)]
 async fn a_pin_to_an_inactive_service_is_ignored() {
     let gateway = TestGateway::new();
-    let config = PoolConfig {
-        tactic: Tactic::RoundRobin,
-        ..pinned(flat(&["up/a", "up/b"]))
-    };
+    let config = pinned(flat(&["up/a", "up/b"])).with_tactic(Tactic::RoundRobin);
     let pool = gateway.pool(config.clone());
     assert_eq!(gateway.send_as(&pool, session("s")).await.first(), "up/a");
 
@@ -76,11 +70,9 @@ async fn a_pin_to_an_inactive_service_is_ignored() {
 #[tokio::test(start_paused = true)]
 async fn a_pin_lasts_from_the_first_request_and_is_not_extended() {
     let gateway = TestGateway::new();
-    let config = PoolConfig {
-        affinity: Some(secs(60)),
-        tactic: Tactic::RoundRobin,
-        ..flat(&["up/a", "up/b"])
-    };
+    let config = flat(&["up/a", "up/b"])
+        .with_affinity(Some(secs(60)))
+        .with_tactic(Tactic::RoundRobin);
     let pool = gateway.pool(config);
     let mut seen = Vec::new();
     for _ in 0..4 {
@@ -189,10 +181,7 @@ async fn after_a_recovery_sessions_stay_for_a_minute_and_then_return() {
 #[tokio::test(start_paused = true)]
 async fn a_preview_takes_no_probe_no_turn_and_no_pin() {
     let gateway = TestGateway::new();
-    let config = PoolConfig {
-        within: Tactic::RoundRobin,
-        ..pinned(tiers(&[&["up/a", "up/b"]]))
-    };
+    let config = pinned(tiers(&[&["up/a", "up/b"]])).with_within(Tactic::RoundRobin);
     let pool = gateway.pool(config);
     let preview = || {
         let pick = Pick::at(now()).of(session("s")).preview();

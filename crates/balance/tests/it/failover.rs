@@ -191,11 +191,9 @@ async fn peers_of_the_top_tier_share_and_the_lower_tier_stays_idle() {
 fn the_fastest_service_wins_after_enough_samples() {
     let pick = |speeds: &[(u64, usize)]| {
         let services = speeds.iter().map(|(speed, _)| speed.to_string());
-        let config = PoolConfig {
-            services: services.map(ServiceConfig::new).collect(),
-            tactic: Tactic::Speed,
-            ..PoolConfig::default()
-        };
+        let config = PoolConfig::default()
+            .with_services(services.map(ServiceConfig::new).collect())
+            .with_tactic(Tactic::Speed);
         let pool = Pool::new(config, now());
         for ((_, service), (speed, samples)) in pool.services().zip(speeds) {
             for _ in 0..*samples {

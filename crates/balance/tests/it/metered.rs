@@ -65,10 +65,7 @@ async fn a_stream_records_first_token_speed_latency_tokens_and_cache_hits() {
 #[tokio::test(start_paused = true)]
 async fn a_complete_response_records_latency_and_tokens_but_no_first_token() {
     let fake = Fake::new("fp");
-    let answer = Response {
-        usage: usage(10, 20, 0),
-        ..Response::new(vec![Part::text("hello")])
-    };
+    let answer = Response::new(vec![Part::text("hello")]).with_usage(usage(10, 20, 0));
     fake.enqueue("m", [Step::respond(answer).after(secs(3))]);
     let (model, stats) = model(&fake);
     model.generate(Request::user("hi")).await.unwrap();
@@ -117,19 +114,15 @@ async fn a_dropped_call_frees_its_seat() {
 }
 
 fn one_seat(id: &str, tier: u32) -> ServiceConfig {
-    ServiceConfig {
-        tier,
-        capacity: Some(1),
-        ..ServiceConfig::new(id)
-    }
+    ServiceConfig::new(id)
+        .with_tier(tier)
+        .with_capacity(Some(1))
 }
 
 fn one_seat_each() -> PoolConfig {
-    PoolConfig {
-        services: vec![one_seat("up/top", 0), one_seat("up/low", 1)],
-        tactic: Tactic::Tier,
-        ..PoolConfig::default()
-    }
+    PoolConfig::default()
+        .with_services(vec![one_seat("up/top", 0), one_seat("up/low", 1)])
+        .with_tactic(Tactic::Tier)
 }
 
 #[tokio::test(start_paused = true)]
@@ -169,10 +162,7 @@ async fn a_request_without_a_seat_in_time_fails_over_without_penalty() {
 #[tokio::test(start_paused = true)]
 async fn without_another_service_the_error_reports_the_full_seats() {
     let gateway = TestGateway::new();
-    let pool = gateway.pool(PoolConfig {
-        services: vec![one_seat("up/top", 0)],
-        ..PoolConfig::default()
-    });
+    let pool = gateway.pool(PoolConfig::default().with_services(vec![one_seat("up/top", 0)]));
     gateway.up.enqueue("top", [Step::hang()]);
     let (chain, ..) = gateway.chain(&[&pool], None);
     let hangs = chain.generate(Request::user("hi"));
@@ -196,10 +186,7 @@ async fn without_another_service_the_error_reports_the_full_seats() {
 #[tokio::test(start_paused = true)]
 async fn a_full_service_has_its_own_error_kind() {
     let gateway = TestGateway::new();
-    let pool = gateway.pool(PoolConfig {
-        services: vec![one_seat("up/top", 0)],
-        ..PoolConfig::default()
-    });
+    let pool = gateway.pool(PoolConfig::default().with_services(vec![one_seat("up/top", 0)]));
     let (_, service) = pool.services().next().unwrap();
     let _seat = service.stats().try_seat().unwrap();
     let model = gateway
@@ -264,7 +251,7 @@ impl Model for Embedder {
 }
 
 impl majordomo::llm::ModelExtras for Embedder {
-    fn embed<'a>(
+    fn own_embeddings<'a>(
         &'a self,
         _: &majordomo::llm::Dialect,
         body: bytes::Bytes,

@@ -70,20 +70,8 @@ proptest! {
         seed: u64,
     ) {
         let now = now();
-        let service = |(number, member): (usize, &PoolMember)| ServiceConfig {
-            weight: member.weight,
-            tier: member.tier,
-            capacity: member.capacity,
-            active: member.active,
-            ..ServiceConfig::new(number.to_string())
-        };
-        let pool = Pool::new(PoolConfig {
-            services: members.iter().enumerate().map(service).collect(),
-            tactic,
-            within,
-            affinity: Some(secs(60)),
-            seed: Some(seed),
-        }, now);
+        let service = |(number, member): (usize, &PoolMember)| ServiceConfig::new(number.to_string()).with_weight(member.weight).with_tier(member.tier).with_capacity(member.capacity).with_active(member.active);
+        let pool = Pool::new(PoolConfig::default().with_services(members.iter().enumerate().map(service).collect()).with_tactic(tactic).with_within(within).with_affinity(Some(secs(60))).with_seed(Some(seed)), now);
         let mut seats = Vec::new();
         for ((_, service), member) in pool.services().zip(&members) {
             seats.extend((0..member.taken).filter_map(|_| service.stats().try_seat()));
@@ -132,15 +120,8 @@ proptest! {
         rounds in 1..4_u32,
     ) {
         let now = now();
-        let service = |(number, weight): (usize, &u32)| ServiceConfig {
-            weight: *weight,
-            ..ServiceConfig::new(number.to_string())
-        };
-        let pool = Pool::new(PoolConfig {
-            services: weights.iter().enumerate().map(service).collect(),
-            tactic: Tactic::RoundRobin,
-            ..PoolConfig::default()
-        }, now);
+        let service = |(number, weight): (usize, &u32)| ServiceConfig::new(number.to_string()).with_weight(*weight);
+        let pool = Pool::new(PoolConfig::default().with_services(weights.iter().enumerate().map(service).collect()).with_tactic(Tactic::RoundRobin), now);
         let total: u32 = weights.iter().sum();
         let mut counts = vec![0_u32; weights.len()];
         for pick in 1..=total * rounds {

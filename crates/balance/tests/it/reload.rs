@@ -1,6 +1,6 @@
 //! A reload changes services and weights, and keeps the state of those that stay.
 
-use majordomo_balance::{Pick, PickSource, Pool, PoolConfig, ServiceConfig, Tactic, Usability};
+use majordomo_balance::{Pick, PickSource, Pool, ServiceConfig, Tactic, Usability};
 
 use crate::support::{TestGateway, flat, now, pinned, secs, session};
 
@@ -19,18 +19,12 @@ async fn services_that_stay_keep_their_sessions_and_statistics() {
     assert!(answers > 0);
 
     // One is removed, one is added, the order and all weights change.
-    let service = |id: &str, weight| ServiceConfig {
-        weight,
-        ..ServiceConfig::new(id)
-    };
-    let new = old.reload(PoolConfig {
-        services: vec![
-            service("up/c", 1),
-            service("up/new", 100),
-            service("up/a", 5),
-        ],
-        ..config
-    });
+    let service = |id: &str, weight| ServiceConfig::new(id).with_weight(weight);
+    let new = old.reload(config.with_services(vec![
+        service("up/c", 1),
+        service("up/new", 100),
+        service("up/a", 5),
+    ]));
     assert_eq!(new.snapshot(now()).services[0].answers, answers);
     assert_eq!(new.snapshot(now()).services[1].answers, 0);
     for (name, home) in homes {
@@ -79,10 +73,7 @@ fn a_duplicated_id_is_two_services() {
 #[test]
 fn affinity_and_tactic_may_change() {
     let old = Pool::new(flat(&["up/a", "up/b"]), now());
-    let new = old.reload(PoolConfig {
-        tactic: Tactic::RoundRobin,
-        ..pinned(flat(&["up/a", "up/b"]))
-    });
+    let new = old.reload(pinned(flat(&["up/a", "up/b"])).with_tactic(Tactic::RoundRobin));
     let pick = Pick::at(now()).of(session("s"));
     let usable = |_| Usability::Usable;
     assert_eq!(new.order(&pick, usable).source(), PickSource::Tactic);

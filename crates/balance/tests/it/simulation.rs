@@ -18,16 +18,13 @@ use crate::support::{flat, now, pinned, secs, session, status};
 const PICKS: u32 = 1_000_000;
 
 fn pool(tactic: Tactic, weights: &[u32]) -> Pool {
-    let service = |(number, weight): (usize, &u32)| ServiceConfig {
-        weight: *weight,
-        ..ServiceConfig::new(number.to_string())
+    let service = |(number, weight): (usize, &u32)| {
+        ServiceConfig::new(number.to_string()).with_weight(*weight)
     };
-    let config = PoolConfig {
-        services: weights.iter().enumerate().map(service).collect(),
-        tactic,
-        seed: Some(2_026),
-        ..PoolConfig::default()
-    };
+    let config = PoolConfig::default()
+        .with_services(weights.iter().enumerate().map(service).collect())
+        .with_tactic(tactic)
+        .with_seed(Some(2_026));
     Pool::new(config, now())
 }
 

@@ -182,36 +182,28 @@ pub(crate) fn metered(model: Arc<dyn Model>, stats: &Arc<ServiceStats>) -> Meter
 
 /// Services that differ only in their names.
 pub(crate) fn flat(ids: &[&str]) -> PoolConfig {
-    PoolConfig {
-        services: ids.iter().map(|id| ServiceConfig::new(*id)).collect(),
-        seed: Some(11),
-        ..PoolConfig::default()
-    }
+    PoolConfig::default()
+        .with_services(ids.iter().map(|id| ServiceConfig::new(*id)).collect())
+        .with_seed(Some(11))
 }
 
 /// One tier per list.
 pub(crate) fn tiers(tiers: &[&[&str]]) -> PoolConfig {
-    let service = |tier, id: &&str| ServiceConfig {
-        tier,
-        ..ServiceConfig::new(*id)
-    };
+    let service = |tier, id: &&str| ServiceConfig::new(*id).with_tier(tier);
     let services = (0..).zip(tiers);
-    PoolConfig {
-        services: services
-            .flat_map(|(tier, ids)| ids.iter().map(move |id| service(tier, id)))
-            .collect(),
-        tactic: Tactic::Tier,
-        seed: Some(11),
-        ..PoolConfig::default()
-    }
+    PoolConfig::default()
+        .with_services(
+            services
+                .flat_map(|(tier, ids)| ids.iter().map(move |id| service(tier, id)))
+                .collect(),
+        )
+        .with_tactic(Tactic::Tier)
+        .with_seed(Some(11))
 }
 
 /// The same pool, with sessions pinned for half an hour.
 pub(crate) fn pinned(config: PoolConfig) -> PoolConfig {
-    PoolConfig {
-        affinity: Some(secs(1_800)),
-        ..config
-    }
+    config.with_affinity(Some(secs(1_800)))
 }
 
 pub(crate) fn session(name: &str) -> Option<SessionKey> {

@@ -12,12 +12,10 @@ use majordomo_balance::{
 use crate::support::{flat, now, secs};
 
 fn pool(tactic: Tactic, services: impl IntoIterator<Item = ServiceConfig>) -> Pool {
-    let config = PoolConfig {
-        services: services.into_iter().collect(),
-        tactic,
-        seed: Some(3),
-        ..PoolConfig::default()
-    };
+    let config = PoolConfig::default()
+        .with_services(services.into_iter().collect())
+        .with_tactic(tactic)
+        .with_seed(Some(3));
     Pool::new(config, now())
 }
 
@@ -25,10 +23,7 @@ fn weighted(weights: &[u32]) -> Vec<ServiceConfig> {
     let names = ["a", "b", "c", "d", "e"];
     let services = names.iter().zip(weights);
     services
-        .map(|(name, weight)| ServiceConfig {
-            weight: *weight,
-            ..ServiceConfig::new(*name)
-        })
+        .map(|(name, weight)| ServiceConfig::new(*name).with_weight(*weight))
         .collect()
 }
 
@@ -194,10 +189,7 @@ fn token_keeps_a_service_until_its_tokens_of_the_minute_are_used() {
 
 #[test]
 fn capacity_picks_by_free_seats() {
-    let seats = |name: &str, capacity| ServiceConfig {
-        capacity: Some(capacity),
-        ..ServiceConfig::new(name)
-    };
+    let seats = |name: &str, capacity| ServiceConfig::new(name).with_capacity(Some(capacity));
     let pool = pool(Tactic::Capacity, [seats("a", 8), seats("b", 2)]);
     let idle = shares(&pool, 1_000);
     assert!((760..840).contains(&idle["a"]), "{idle:?}");
@@ -229,10 +221,10 @@ fn adaptive_scores_latency_speed_tokens_and_load() {
 
 #[test]
 fn a_full_service_is_skipped_within_its_tier_only() {
-    let service = |name: &str, tier| ServiceConfig {
-        tier,
-        capacity: Some(1),
-        ..ServiceConfig::new(name)
+    let service = |name: &str, tier| {
+        ServiceConfig::new(name)
+            .with_tier(tier)
+            .with_capacity(Some(1))
     };
     let services = [service("a", 0), service("b", 0), service("low", 1)];
     let pool = pool(Tactic::Tier, services);

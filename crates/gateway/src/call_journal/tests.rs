@@ -31,10 +31,7 @@ fn dice(seed: u64) -> impl FnMut(u64) -> u64 {
 /// A call that answers, fails before or after some output, hangs or never begins.
 fn step(number: u64) -> Step {
     let usage = Usage::new(50, 20);
-    let answer = Response {
-        usage,
-        ..Response::new(vec![Part::text("some words")])
-    };
+    let answer = Response::new(vec![Part::text("some words")]).with_usage(usage);
     let error = |status| Error::new(ErrorKind::Provider, "no").with_status(status);
     let pause = Duration::from_millis(number % 40);
     match number % 7 {
@@ -144,10 +141,7 @@ impl Accept for OnlyYes {
 }
 
 fn replying(text: &str, input: u64, output: u64) -> Step {
-    Step::respond(Response {
-        usage: Usage::new(input, output),
-        ..Response::new(vec![Part::text(text)])
-    })
+    Step::respond(Response::new(vec![Part::text(text)]).with_usage(Usage::new(input, output)))
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,6 +17,7 @@ const OLLAMA_TIMEOUT: Duration = Duration::from_millis(500);
 /// Providers found in the environment and on this machine. `Display` prints a short
 /// summary that never contains a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Detected {
     /// Built-in providers whose key is set.
     pub keys: Vec<DetectedKey>,

@@ -11,6 +11,7 @@ use crate::processors::PROXY_VISION;
 
 /// How the services of one list are balanced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Balance {
     /// Picks a service.
     pub tactic: Tactic,

@@ -9,6 +9,7 @@ use super::reader::Section;
 
 /// Failover within a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChainSettings {
     /// Immediate retries on one target after a transient failure.
     pub retries: u32,

@@ -28,6 +28,7 @@ pub enum ConditionEntry {
 
 /// Compares one property of the request.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ComparisonEntry {
     /// The property: `token`, `header`, …
     pub position: String,

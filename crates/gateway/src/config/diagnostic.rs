@@ -29,6 +29,7 @@ impl Severity {
 
 /// One mistake or doubtful setting in a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// Whether it makes the file invalid.
     pub severity: Severity,

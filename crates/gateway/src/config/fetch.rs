@@ -6,6 +6,7 @@ use super::reader::Section;
 
 /// Fetching of remote images for targets that need their bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FetchSettings {
     /// Whether remote images are fetched at all.
     pub enabled: bool,
@@ -25,6 +26,36 @@ impl Default for FetchSettings {
             timeout: Duration::from_secs(10),
             max_redirects: 3,
         }
+    }
+}
+
+impl FetchSettings {
+    /// Sets [`enabled`](Self::enabled).
+    #[must_use]
+    pub fn with_enabled(mut self, enabled: bool) -> Self {
+        self.enabled = enabled;
+        self
+    }
+
+    /// Sets [`max_bytes`](Self::max_bytes).
+    #[must_use]
+    pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
+        self.max_bytes = max_bytes;
+        self
+    }
+
+    /// Sets [`timeout`](Self::timeout).
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Sets [`max_redirects`](Self::max_redirects).
+    #[must_use]
+    pub fn with_max_redirects(mut self, max_redirects: u32) -> Self {
+        self.max_redirects = max_redirects;
+        self
     }
 }
 

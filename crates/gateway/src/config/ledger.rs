@@ -10,6 +10,7 @@ use super::reader::{ConfigField, Section};
 
 /// The record of requests and of what they cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LedgerSettings {
     /// Where the rows are kept.
     pub store: LedgerPlace,

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// Why a text is no listen address, with what to write instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{hint}")]
+#[non_exhaustive]
 pub struct ListenError {
     /// What to write.
     pub hint: &'static str,

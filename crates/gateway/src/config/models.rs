@@ -11,6 +11,7 @@ use super::suggest::suggest;
 
 /// Overrides for one model; unset fields keep the provider's defaults.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ModelEntry {
     /// The model's id at the provider.
     pub id: String,

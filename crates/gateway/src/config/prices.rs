@@ -9,6 +9,7 @@ use super::reader::{ConfigField, Section};
 
 /// Prices beyond the shipped table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PriceSettings {
     /// A table that replaces the shipped one.
     pub file: Option<PathBuf>,

@@ -12,6 +12,7 @@ use super::reader::{ConfigField, Section};
 
 /// Options of a provider; unset ones keep the defaults of its kind or its DSN.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ProviderOptions {
     /// Headers of every request; their values are secret.
     pub headers: HeaderMap,

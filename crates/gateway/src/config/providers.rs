@@ -13,6 +13,7 @@ use super::suggest::{listed, suggest};
 
 /// A provider defined in the file.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ProviderEntry {
     /// Its name in specs.
     pub name: String,

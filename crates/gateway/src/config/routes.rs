@@ -13,6 +13,7 @@ use super::specs::SpecEntry;
 
 /// A model name and the services behind it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RouteEntry {
     /// The model name that clients request; may contain `*` and `?`.
     pub model: String,
@@ -35,6 +36,7 @@ pub struct RouteEntry {
 
 /// A service of a route.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ServiceEntry {
     /// A target, an alias or a chain; `{model}` stands for the requested model.
     pub spec: SpecEntry,
@@ -54,6 +56,7 @@ pub struct ServiceEntry {
 
 /// Conditions on a request, and the services for requests that match.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SmartRule {
     /// Its name in logs and traces.
     pub name: String,

@@ -12,6 +12,7 @@ use crate::max_counts::MaxCounts;
 
 /// Listeners and request limits.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ServerSettings {
     /// Address for clients.
     pub listen: SocketAddr,
@@ -46,6 +47,7 @@ pub struct ServerSettings {
 
 /// Certificate chain and private key as PEM files.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TlsFiles {
     /// The certificate chain.
     pub cert: PathBuf,

@@ -12,6 +12,7 @@ use super::secrets::patterns;
 
 /// A spec and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SpecEntry {
     /// The spec.
     pub text: String,
@@ -24,6 +25,7 @@ pub struct SpecEntry {
 
 /// A name for a spec.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Alias {
     /// The name.
     pub name: String,

@@ -8,6 +8,7 @@ use super::reader::Section;
 
 /// Descriptions of images for models that accept none.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VisionSettings {
     /// Handling of images in earlier turns.
     pub history: History,
@@ -39,20 +40,19 @@ impl VisionSettings {
     /// The engine's settings.
     pub fn settings(&self) -> VisionConfig {
         let usual = VisionConfig::default();
-        VisionConfig {
-            history: self.history,
-            latest: self.latest,
-            per_request: self.per_request,
-            total: self.total,
-            prompt: self.prompt.clone().unwrap_or(usual.prompt),
-            question: self.question,
-            cache: self.cache,
-            ttl: self.ttl,
-            timeout: self.timeout,
-            max_tokens: self.max_tokens,
-            on_failure: self.on_failure,
-            max_images: self.max_images,
-        }
+        VisionConfig::default()
+            .with_history(self.history)
+            .with_latest(self.latest)
+            .with_per_request(self.per_request)
+            .with_total(self.total)
+            .with_prompt(self.prompt.clone().unwrap_or(usual.prompt))
+            .with_question(self.question)
+            .with_cache(self.cache)
+            .with_ttl(self.ttl)
+            .with_timeout(self.timeout)
+            .with_max_tokens(self.max_tokens)
+            .with_on_failure(self.on_failure)
+            .with_max_images(self.max_images)
     }
 }
 

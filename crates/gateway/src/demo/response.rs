@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use majordomo::llm::{HeuristicEstimator, OutputFormat, TokenEstimator};
-use majordomo::media::measure;
 use majordomo::{
     Error, ErrorKind, FinishReason, Image, Message, Part, Request, Response, Result, Role, Tool,
     ToolCall, ToolChoice, Usage,
@@ -114,10 +113,7 @@ fn text_response(id: &str, request: &Request) -> Result<Response> {
         OutputFormat::Text => prose(id, request),
     };
     let (text, finish) = cut(text, request);
-    Ok(Response {
-        finish,
-        ..Response::new(vec![Part::text(text)])
-    })
+    Ok(Response::new(vec![Part::text(text)]).with_finish(finish))
 }
 
 /// Truncates the text as the request demands, but never to nothing, since an empty
@@ -244,7 +240,7 @@ fn list_images(parts: &[Part], list: &mut ImageList) {
 
 fn describe(image: &Image) -> String {
     let bytes = image.data.len();
-    match measure(&image.data) {
+    match image.data.header() {
         Ok(header) => {
             let (width, height) = header.upright();
             format!(

@@ -6,6 +6,7 @@ use serde::Serialize;
 pub use crate::routes::{Candidate, ExcludedService};
 /// What would happen to a request.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Explanation {
     /// The dialect it was decoded as.
     pub dialect: String,
@@ -75,6 +76,7 @@ pub enum DialectFrom {
 
 /// A processor that would run.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct ProcessorPlan {
     /// The position of its operation.
     pub position: &'static str,
@@ -88,6 +90,7 @@ pub struct ProcessorPlan {
 
 /// The service that would be tried first.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct PickedService {
     /// Its spec as written in the file.
     pub service: String,
@@ -99,6 +102,7 @@ pub struct PickedService {
 
 /// What one target would receive.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct TargetPlan {
     /// The target, as `provider/model`.
     pub target: String,

@@ -125,11 +125,11 @@ impl Model for StepwiseModel {
 }
 
 impl ModelExtras for StepwiseModel {
-    fn dialect(&self) -> Option<Dialect> {
+    fn own_dialect(&self) -> Option<Dialect> {
         Some(Protocol::Chat.dialect())
     }
 
-    fn raw_chunks(&self, _: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
+    fn own_raw_chunks(&self, _: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
         Box::pin(async move {
             pause().await;
             self.check()?;
@@ -142,7 +142,7 @@ impl ModelExtras for StepwiseModel {
         })
     }
 
-    fn count_tokens(&self, _: Request) -> BoxFuture<'_, Result<u64>> {
+    fn own_token_count(&self, _: Request) -> BoxFuture<'_, Result<u64>> {
         Box::pin(async move {
             pause().await;
             self.check()?;
@@ -151,7 +151,7 @@ impl ModelExtras for StepwiseModel {
         })
     }
 
-    fn embed<'a>(&'a self, _: &Dialect, body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
+    fn own_embeddings<'a>(&'a self, _: &Dialect, body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
         Box::pin(async move {
             pause().await;
             self.check()?;

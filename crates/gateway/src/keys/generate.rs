@@ -12,6 +12,7 @@ use super::hash::{hex, sha256};
 const PREFIX: &str = "mj-";
 
 /// A newly generated key; it is not stored anywhere.
+#[non_exhaustive]
 pub struct NewKey {
     /// The key, to be shown once.
     pub secret: SecretString,

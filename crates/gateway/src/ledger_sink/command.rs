@@ -11,6 +11,7 @@ use crate::config::{Config, Diagnostics, Variables, find_config};
 use crate::pricing::Pricing;
 
 /// The ledger and the prices of a configuration, for commands.
+#[non_exhaustive]
 pub struct LedgerTools {
     /// Where the ledger is; `None` if nothing is recorded.
     pub place: Option<StorePlace>,

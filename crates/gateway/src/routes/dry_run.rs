@@ -26,6 +26,7 @@ pub struct Candidate {
 
 /// A service that would not be tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ExcludedService {
     /// Its spec as written in the file.
     pub service: String,

@@ -37,10 +37,7 @@ impl Partition {
         earlier: Option<&Pool>,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Self {
-        let pool_config = PoolConfig {
-            services: services.iter().map(settings).collect(),
-            ..pool_config
-        };
+        let pool_config = pool_config.with_services(services.iter().map(settings).collect());
         let pool = match earlier {
             Some(pool) => pool.reload(pool_config),
             None => Pool::new(pool_config, RuntimeClock.now()),
@@ -146,13 +143,11 @@ fn metered(chain: &Chain, stats: &Arc<ServiceStats>) -> Chain {
 }
 
 fn settings(service: &config::ServiceEntry) -> ServiceConfig {
-    ServiceConfig {
-        weight: service.weight.unwrap_or(1),
-        tier: service.tier.unwrap_or(0),
-        capacity: service.capacity.map(|seats| seats as usize),
-        active: service.active,
-        ..ServiceConfig::new(service.spec.text.clone())
-    }
+    ServiceConfig::new(service.spec.text.clone())
+        .with_weight(service.weight.unwrap_or(1))
+        .with_tier(service.tier.unwrap_or(0))
+        .with_capacity(service.capacity.map(|seats| seats as usize))
+        .with_active(service.active)
 }
 
 /// The time of a pick.

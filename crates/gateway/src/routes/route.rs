@@ -100,12 +100,10 @@ impl Route {
     ) -> Self {
         let pool_config = |services: &[config::ServiceEntry]| {
             let balance = route.balance_of(services);
-            PoolConfig {
-                tactic: balance.tactic,
-                within: balance.within,
-                affinity: route.affinity,
-                ..PoolConfig::default()
-            }
+            PoolConfig::default()
+                .with_tactic(balance.tactic)
+                .with_within(balance.within)
+                .with_affinity(route.affinity)
         };
         let known = earlier.map(|route| &route.base.pool);
         let base = Partition::new(

@@ -300,11 +300,10 @@ fn unusable_tls_files_are_named_at_startup() {
         for cert in [folder.path().join("missing.pem"), empty] {
             let config = format!("[server]\ntls = {{ cert = {cert:?}, key = {cert:?} }}\n");
             std::fs::write(&file, config).unwrap();
-            let options = ServeOptions {
-                config: Some(file.clone()),
-                listen: Some(([127, 0, 0, 1], 0).into()),
-                operator_listen: None,
-            };
+            let options = ServeOptions::default()
+                .with_config(Some(file.clone()))
+                .with_listen(Some(([127, 0, 0, 1], 0).into()))
+                .with_operator_listen(None);
             let Err(StartError::Tls(text)) = Gateway::start(&options, BTreeMap::new()).await else {
                 panic!("it starts with {cert:?}");
             };

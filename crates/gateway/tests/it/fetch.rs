@@ -42,11 +42,9 @@ fn only_here(address: IpAddr) -> bool {
 }
 
 fn fetcher_that(allows: AddressPolicy) -> Fetcher {
-    let settings = FetchSettings {
-        enabled: true,
-        max_bytes: 1_000,
-        ..FetchSettings::default()
-    };
+    let settings = FetchSettings::default()
+        .with_enabled(true)
+        .with_max_bytes(1_000);
     Fetcher::reaching(settings, Names, allows)
 }
 
@@ -83,7 +81,7 @@ async fn a_fetched_image_is_identified_by_its_bytes() {
     for declared in ["image/png", "application/octet-stream"] {
         let upstream = Upstream::start([sends(declared, GIF)]).await;
         let image = fetcher().fetch(&at(&upstream, "here.test")).await.unwrap();
-        assert_eq!((&*image.media_type, &*image.data), ("image/gif", GIF));
+        assert_eq!((&*image.media_type, &image.data[..]), ("image/gif", GIF));
         let head = upstream.requests()[0].head.to_lowercase();
         assert!(
             head.starts_with("get /a/b.gif?key=canary http/1.1"),
@@ -150,10 +148,7 @@ impl Resolve for Rebinding {
 async fn the_connection_uses_the_address_that_was_checked() {
     let upstream = Upstream::start([sends("image/gif", GIF)]).await;
     let lookups = Arc::<AtomicUsize>::default();
-    let settings = FetchSettings {
-        enabled: true,
-        ..FetchSettings::default()
-    };
+    let settings = FetchSettings::default().with_enabled(true);
     let fetcher = Fetcher::reaching(settings, Rebinding(Arc::clone(&lookups)), only_here);
     assert!(fetcher.fetch(&at(&upstream, "any.test")).await.is_ok());
     assert_eq!(lookups.load(Ordering::Relaxed), 1);
@@ -162,10 +157,7 @@ async fn the_connection_uses_the_address_that_was_checked() {
 
 #[tokio::test]
 async fn every_spelling_of_loopback_is_rejected() {
-    let settings = FetchSettings {
-        enabled: true,
-        ..FetchSettings::default()
-    };
+    let settings = FetchSettings::default().with_enabled(true);
     // The system resolver parses these spellings without a DNS query.
     let real = Fetcher::new(settings);
     for host in [
@@ -191,10 +183,7 @@ async fn every_spelling_of_loopback_is_rejected() {
 
 #[tokio::test]
 async fn only_ports_80_and_443_are_connected_to() {
-    let settings = FetchSettings {
-        enabled: true,
-        ..FetchSettings::default()
-    };
+    let settings = FetchSettings::default().with_enabled(true);
     let fetcher = Fetcher::reaching(settings, Names, only_here).web_only();
     for port in [22, 25, 6379, 8080, 9200] {
         let error = refusal(&fetcher, &format!("http://here.test:{port}/a.gif")).await;
@@ -354,11 +343,9 @@ async fn a_failing_or_unresolvable_server_is_named() {
 #[tokio::test]
 async fn a_server_that_never_finishes_times_out() {
     let upstream = Upstream::start([Script::new().read_request().stall()]).await;
-    let settings = FetchSettings {
-        enabled: true,
-        timeout: Duration::from_millis(50),
-        ..FetchSettings::default()
-    };
+    let settings = FetchSettings::default()
+        .with_enabled(true)
+        .with_timeout(Duration::from_millis(50));
     let fetcher = Fetcher::reaching(settings, Names, only_here);
     let error = refusal(&fetcher, &at(&upstream, "here.test")).await;
     assert!(matches!(error, FetchError::TooSlow { .. }), "{error:?}");

@@ -33,11 +33,10 @@ impl TestGateway {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file = folder.path().join("majordomo.toml");
         std::fs::write(&file, config).expect("a file can be written");
-        let options = ServeOptions {
-            config: Some(file),
-            listen: Some(([127, 0, 0, 1], 0).into()),
-            operator_listen: None,
-        };
+        let options = ServeOptions::default()
+            .with_config(Some(file))
+            .with_listen(Some(([127, 0, 0, 1], 0).into()))
+            .with_operator_listen(None);
         let owned = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
         let environment = variables.iter().map(owned).collect();
         let started = Gateway::start(&options, environment).await;

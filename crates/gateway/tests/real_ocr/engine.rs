@@ -29,10 +29,7 @@ fn part(drawn: &Drawn) -> Part {
 }
 
 fn vision() -> Arc<Vision> {
-    Arc::new(Vision::new(VisionConfig {
-        timeout: TIMEOUT,
-        ..VisionConfig::default()
-    }))
+    Arc::new(Vision::new(VisionConfig::default().with_timeout(TIMEOUT)))
 }
 
 #[tokio::test]

@@ -146,10 +146,7 @@ impl Stream for EmptyStream {
 /// Fails a stream that finished without content, unless its reason is an outcome in
 /// itself: a refusal or a content filter.
 fn refuse_empty(reason: &FinishReason) -> Result<()> {
-    let response = Response {
-        finish: reason.clone(),
-        ..Response::new(Vec::new())
-    };
+    let response = Response::new(Vec::new()).with_finish(reason.clone());
     if response.is_empty() {
         return Err(empty_response());
     }

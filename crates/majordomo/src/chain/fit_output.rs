@@ -38,10 +38,7 @@ mod tests {
             request,
             changes: Vec::new(),
         };
-        let can = Capabilities {
-            max_output,
-            ..Capabilities::default()
-        };
+        let can = Capabilities::default().with_max_output(max_output);
         limit_output(&mut shaped, &can, left);
         let changes = shaped.changes.iter().map(Change::to_string).collect();
         (shaped.request.prompt().max_tokens, changes)

@@ -91,6 +91,7 @@ pub struct Chain {
 }
 
 /// A committed stream of events.
+#[non_exhaustive]
 pub struct OpenStream {
     /// The events, from the first; its end is reported to health.
     pub events: EventStream,
@@ -298,11 +299,11 @@ impl Model for Chain {
 }
 
 impl ModelExtras for Chain {
-    fn stream(&self, request: Request) -> BoxFuture<'_, Result<ResponseStream>> {
+    fn own_stream(&self, request: Request) -> BoxFuture<'_, Result<ResponseStream>> {
         Box::pin(Chain::stream(self, request))
     }
 
-    fn estimate_tokens(&self, request: &Request) -> u64 {
+    fn own_estimate(&self, request: &Request) -> u64 {
         self.targets[0].model().estimate_tokens(request)
     }
 }

@@ -8,6 +8,7 @@ use crate::spec::TargetName;
 
 /// What one target would receive.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Preview {
     /// The target.
     pub target: TargetName,

@@ -6,6 +6,7 @@ use crate::spec::TargetName;
 
 /// The target a request is shaped for.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct TargetView<'a> {
     /// The target's name.
     pub name: &'a TargetName,

@@ -39,6 +39,7 @@ pub use options::DsnOptions;
 /// assert_eq!(local.base_url(), "http://localhost:11434");
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Dsn {
     /// The kind of provider, without `+http`.
     pub scheme: String,

@@ -205,10 +205,7 @@ async fn a_delivered_stream_is_not_repaired() {
 /// A reply with this usage.
 fn costing(text: &str, input: u64, output: u64) -> Step {
     let usage = Usage::new(input, output);
-    Step::respond(Response {
-        usage,
-        ..Response::new(vec![Part::text(text)])
-    })
+    Step::respond(Response::new(vec![Part::text(text)]).with_usage(usage))
 }
 
 #[tokio::test(start_paused = true)]

@@ -67,11 +67,11 @@ impl Model for CountingModel {
 }
 
 impl ModelExtras for CountingModel {
-    fn estimate_tokens(&self, _: &Request) -> u64 {
+    fn own_estimate(&self, _: &Request) -> u64 {
         7
     }
 
-    fn count_tokens(&self, _: Request) -> BoxFuture<'_, Result<u64>> {
+    fn own_token_count(&self, _: Request) -> BoxFuture<'_, Result<u64>> {
         *self.calls.lock().expect("not poisoned") += 1;
         let counted = self.counts.lock().expect("not poisoned").pop_front();
         Box::pin(async move {

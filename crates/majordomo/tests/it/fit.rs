@@ -76,19 +76,13 @@ async fn images_inside_tool_results_count_as_images() {
 
 #[tokio::test(start_paused = true)]
 async fn a_target_without_tools_is_skipped_for_a_request_with_tools() {
-    let toolless = Capabilities {
-        tools: false,
-        ..Capabilities::default()
-    };
+    let toolless = Capabilities::default().with_tools(false);
     assert_skipped(toolless, Request::user("hi").tool(Tool::new("look"))).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_target_without_schemas_receives_the_schema_as_instructions() {
-    let loose = Capabilities {
-        structured: false,
-        ..Capabilities::default()
-    };
+    let loose = Capabilities::default().with_structured(false);
     let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
     let request = Request::user("hi").schema(schema, "answer");
     let (model, fixture) = served_by(loose, request).await;
@@ -100,10 +94,7 @@ async fn a_target_without_schemas_receives_the_schema_as_instructions() {
 
 #[tokio::test(start_paused = true)]
 async fn a_target_whose_context_window_is_too_small_is_skipped() {
-    let small = Capabilities {
-        context_window: Some(100),
-        ..Capabilities::default()
-    };
+    let small = Capabilities::default().with_context_window(Some(100));
     let long = Request::user("word ".repeat(500));
     assert_skipped(small.clone(), long).await;
     let (model, _) = served_by(small, Request::user("hi")).await;
@@ -112,10 +103,7 @@ async fn a_target_whose_context_window_is_too_small_is_skipped() {
 
 #[tokio::test(start_paused = true)]
 async fn a_large_max_tokens_does_not_skip_a_target() {
-    let small = Capabilities {
-        context_window: Some(1_000),
-        ..Capabilities::default()
-    };
+    let small = Capabilities::default().with_context_window(Some(1_000));
     let (model, _) = served_by(small, Request::user("hi").max_tokens(5_000)).await;
     assert_eq!(model, "fp/head", "it may use less");
 }
@@ -191,7 +179,7 @@ impl Model for OverestimatingModel {
 }
 
 impl ModelExtras for OverestimatingModel {
-    fn estimate_tokens(&self, _: &Request) -> u64 {
+    fn own_estimate(&self, _: &Request) -> u64 {
         10_000
     }
 }
@@ -200,10 +188,7 @@ impl ModelExtras for OverestimatingModel {
 async fn the_models_token_estimate_decides_whether_a_request_fits() {
     let fixture = Fixture::new();
     let fake = Fake::new("wordy");
-    let window = |tokens| Capabilities {
-        context_window: Some(tokens),
-        ..Capabilities::default()
-    };
+    let window = |tokens| Capabilities::default().with_context_window(Some(tokens));
     fake.set_model_capabilities("small", window(9_999));
     fake.set_model_capabilities("large", window(10_000));
     fixture.registry.register(Overestimating(fake));

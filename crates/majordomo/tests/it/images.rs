@@ -17,17 +17,11 @@ fn png(width: u32, height: u32) -> Part {
 }
 
 fn limited(limits: ImageLimits) -> Capabilities {
-    Capabilities {
-        images: Some(limits),
-        ..Capabilities::default()
-    }
+    Capabilities::default().with_images(Some(limits))
 }
 
 fn at_most(px: u32) -> Capabilities {
-    limited(ImageLimits {
-        max_px: Some(px),
-        ..ImageLimits::default()
-    })
+    limited(ImageLimits::default().with_max_px(Some(px)))
 }
 
 fn images(request: &Request) -> Vec<&Image> {
@@ -102,10 +96,7 @@ async fn each_target_receives_its_own_version_and_the_original_is_kept() {
 #[tokio::test]
 async fn a_target_that_takes_too_few_images_is_skipped_without_penalty() {
     let fixture = Fixture::new();
-    let one = limited(ImageLimits {
-        max_count: Some(1),
-        ..ImageLimits::default()
-    });
+    let one = limited(ImageLimits::default().with_max_count(Some(1)));
     fixture.fp.set_model_capabilities("one", one);
     let request = Request::user("compare").part(png(8, 8)).part(png(9, 9));
     let reply = fixture
@@ -124,10 +115,7 @@ async fn a_target_that_takes_too_few_images_is_skipped_without_penalty() {
 async fn when_no_target_takes_the_count_the_oldest_images_are_omitted() {
     let fixture = Fixture::new();
     for (model, count) in [("one", 1), ("two", 2)] {
-        let few = limited(ImageLimits {
-            max_count: Some(count),
-            ..ImageLimits::default()
-        });
+        let few = limited(ImageLimits::default().with_max_count(Some(count)));
         fixture.fp.set_model_capabilities(model, few);
     }
     let request = Request::user("compare")
@@ -154,10 +142,7 @@ async fn when_no_target_takes_the_count_the_oldest_images_are_omitted() {
 #[tokio::test]
 async fn an_image_that_fits_no_target_is_an_error_with_reasons() {
     let fixture = Fixture::new();
-    let tiny = limited(ImageLimits {
-        max_bytes: Some(10),
-        ..ImageLimits::default()
-    });
+    let tiny = limited(ImageLimits::default().with_max_bytes(Some(10)));
     fixture.fp.set_capabilities(tiny);
     let request = Request::user("what is this?").part(png(100, 50));
     let error = fixture.chain("fp/a").generate(request).await.unwrap_err();

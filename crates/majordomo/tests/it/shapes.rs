@@ -88,10 +88,7 @@ async fn a_shape_runs_for_each_target_and_attempt_with_that_targets_capabilities
     let shape = RecordingShape::new(|request, _| Ok(untouched(request)));
     let fixture = fixture(vec![shape.clone()]);
     for (model, window) in [("a", 1_000), ("b", 2_000)] {
-        let capabilities = Capabilities {
-            context_window: Some(window),
-            ..Capabilities::default()
-        };
+        let capabilities = Capabilities::default().with_context_window(Some(window));
         fixture.fp.set_model_capabilities(model, capabilities);
     }
     fixture.script("a", [status(500), status(500)]);
@@ -135,10 +132,7 @@ async fn a_request_that_cannot_be_shaped_advances_without_penalty() {
         None => Ok(untouched(request)),
     });
     let fixture = fixture(vec![shape]);
-    let bounded = Capabilities {
-        context_window: Some(1_000),
-        ..Capabilities::default()
-    };
+    let bounded = Capabilities::default().with_context_window(Some(1_000));
     fixture.fp.set_model_capabilities("a", bounded);
 
     let reply = fixture.send("fp/a,fp/b").await.unwrap();
@@ -361,14 +355,10 @@ async fn a_preview_shows_what_each_target_would_receive_without_calling_any() {
 #[tokio::test(start_paused = true)]
 async fn a_preview_of_a_request_that_no_target_takes_shows_the_reduced_one() {
     let fixture = fixture(vec![Arc::new(majordomo::chain::FitImages::default())]);
-    let one = majordomo::llm::ImageLimits {
-        max_count: Some(1),
-        ..majordomo::llm::ImageLimits::default()
-    };
-    fixture.fp.set_capabilities(Capabilities {
-        images: Some(one),
-        ..Capabilities::default()
-    });
+    let one = majordomo::llm::ImageLimits::default().with_max_count(Some(1));
+    fixture
+        .fp
+        .set_capabilities(Capabilities::default().with_images(Some(one)));
     let gif = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
     let image = || Part::image("image/gif", &gif[..]);
     let request = Request::user("two").part(image()).part(image());

@@ -258,10 +258,9 @@ async fn a_probes_stream_that_breaks_benches_again_at_once_and_for_longer() {
 #[tokio::test(start_paused = true)]
 async fn a_target_that_cannot_stream_serves_a_stream_from_a_whole_response() {
     let fixture = Fixture::new();
-    fixture.fp.set_capabilities(Capabilities {
-        streaming: false,
-        ..Capabilities::default()
-    });
+    fixture
+        .fp
+        .set_capabilities(Capabilities::default().with_streaming(false));
     fixture.script("a", [Step::reply("whole")]);
     let stream = fixture
         .chain("fp/a")

@@ -37,10 +37,7 @@ fn request(images: impl IntoIterator<Item = bytes::Bytes>) -> Request {
 }
 
 fn at_most(max_px: u32) -> ImageLimits {
-    ImageLimits {
-        max_px: Some(max_px),
-        ..ImageLimits::default()
-    }
+    ImageLimits::default().with_max_px(Some(max_px))
 }
 
 #[tokio::test]
@@ -234,10 +231,7 @@ async fn images_beyond_the_memory_limit_wait() {
 async fn refusals_are_cached() {
     let fitter = Fitter::default();
     let request = request([image(64, 0)]);
-    let limits = ImageLimits {
-        max_bytes: Some(10),
-        ..ImageLimits::default()
-    };
+    let limits = ImageLimits::default().with_max_bytes(Some(10));
     for _ in 0..3 {
         fitter.fit(&request, Some(&limits)).await.unwrap_err();
     }

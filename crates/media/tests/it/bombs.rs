@@ -248,10 +248,7 @@ fn uneven(x: u32, y: u32) -> [u8; 3] {
 fn a_picture_whose_sample_misleads_still_reaches_its_limit() {
     for data in [png(480, 960, uneven), jpeg(480, 960, uneven)] {
         for limit in [60_000, 20_000, 5_000] {
-            let limits = ImageLimits {
-                max_bytes: Some(limit),
-                ..types(&["image/jpeg"])
-            };
+            let limits = types(&["image/jpeg"]).with_max_bytes(Some(limit));
             let fitted = fit(&data, &limits).unwrap();
             assert!(fitted.data.len() as u64 <= limit);
         }

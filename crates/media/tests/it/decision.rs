@@ -93,10 +93,7 @@ fn the_output_format_is_the_source_format_then_jpeg_then_png_then_the_first_that
         ),
     ];
     for (data, allowed, format) in table {
-        let limits = ImageLimits {
-            max_px: Some(20),
-            ..types(allowed)
-        };
+        let limits = types(allowed).with_max_px(Some(20));
         let fitted = fit(data, &limits).unwrap();
         assert_eq!(fitted.media_type, format.media_type(), "{allowed:?}");
         assert_eq!(measure(&fitted.data).unwrap().longer_side(), 20);
@@ -179,10 +176,7 @@ fn a_request_without_images_needs_no_vision_target() {
 fn too_many_images_are_unsupported_and_a_second_pass_omits_the_oldest() {
     let images: Vec<_> = (1..=9).map(|n| png(n, 1, smooth)).collect();
     let request = request(&images);
-    let eight = ImageLimits {
-        max_count: Some(8),
-        ..ImageLimits::default()
-    };
+    let eight = ImageLimits::default().with_max_count(Some(8));
     let error = fit_request(&request, &eight).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("9 images"), "{error}");
@@ -216,14 +210,12 @@ fn images_inside_tool_results_are_fitted() {
 
 #[test]
 fn many_images_tighten_the_pixel_limit_for_all_of_them() {
-    let limits = ImageLimits {
-        max_px: Some(80),
-        many: Some(ManyImages {
+    let limits = ImageLimits::default()
+        .with_max_px(Some(80))
+        .with_many(Some(ManyImages {
             above: 2,
             max_px: 20,
-        }),
-        ..ImageLimits::default()
-    };
+        }));
     let two = request(&vec![png(80, 40, smooth); 2]);
     assert!(fit_request(&two, &limits).unwrap().0.same_prompt(&two));
     let three = request(&vec![png(80, 40, smooth); 3]);
@@ -235,10 +227,7 @@ fn many_images_tighten_the_pixel_limit_for_all_of_them() {
 #[test]
 fn a_limit_on_base64_text_applies_to_the_text() {
     let data = jpeg(200, 200, noise);
-    let limits = ImageLimits {
-        counted: majordomo_llm::ByteCount::Base64,
-        ..max_bytes(data.len() as u64)
-    };
+    let limits = max_bytes(data.len() as u64).with_counted(majordomo_llm::ByteCount::Base64);
     let fitted = fit(&data, &limits).unwrap();
     assert!(fitted.data.len().div_ceil(3) * 4 <= data.len());
 }
@@ -251,10 +240,7 @@ fn a_limit_on_all_images_together_is_shared_among_the_large_ones() {
         jpeg(20, 20, smooth),
     ];
     let total: usize = images.iter().map(|image| image.len()).sum();
-    let limits = ImageLimits {
-        max_total_bytes: Some(total as u64 / 2),
-        ..ImageLimits::default()
-    };
+    let limits = ImageLimits::default().with_max_total_bytes(Some(total as u64 / 2));
     let images = request(&images);
     let (fitted, changes) = fit_request(&images, &limits).unwrap();
     let sizes = fitted.prompt().messages[0]
@@ -290,7 +276,7 @@ fn the_result_does_not_depend_on_what_was_fitted_before() {
     let request = request(std::slice::from_ref(&image));
     let fitted = |fitter: &Fitter, side: u32| {
         let (fitted, _) = block_on(fitter.fit(&request, Some(&px(side)))).unwrap();
-        only_image(&fitted).data.clone()
+        bytes::Bytes::clone(&only_image(&fitted).data)
     };
     let used = Fitter::default();
     for side in [900, 400, 120] {

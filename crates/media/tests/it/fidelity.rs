@@ -101,15 +101,9 @@ fn an_animation_becomes_its_first_frame_unless_the_target_accepts_animations() {
         ("webp", webp::file(webp::ANIMATED)),
         ("apng", apng.into()),
     ] {
-        let moving = ImageLimits {
-            animations: Some(true),
-            ..ImageLimits::default()
-        };
+        let moving = ImageLimits::default().with_animations(Some(true));
         assert_eq!(fit(&data, &moving).unwrap().data.as_ptr(), data.as_ptr());
-        let still = ImageLimits {
-            animations: Some(false),
-            ..types(&["image/png"])
-        };
+        let still = types(&["image/png"]).with_animations(Some(false));
         let fitted = fit(&data, &still).unwrap();
         let made = fitted.conversion.as_ref().unwrap();
         assert!(made.from.frames > 1, "{name}");
@@ -321,10 +315,7 @@ fn an_unused_alpha_channel_does_not_force_png() {
         let [r, g, b] = noise(x, y);
         [r, g, b, 255]
     });
-    let limits = ImageLimits {
-        max_bytes: Some(8_000),
-        ..types(&["image/png", "image/jpeg"])
-    };
+    let limits = types(&["image/png", "image/jpeg"]).with_max_bytes(Some(8_000));
     let fitted = fit(&opaque, &limits).unwrap();
     assert_eq!(fitted.media_type, "image/jpeg");
     assert!(!fitted.conversion.unwrap().flattened);
@@ -369,13 +360,7 @@ fn downscaling_does_not_reveal_a_hidden_image() {
             let rows = (0..1024).flat_map(|y| (0..1024).map(move |x| (x, y)));
             rows.flat_map(|(x, y)| attack(x, y)).collect::<Vec<u8>>()
         });
-        for limits in [
-            px(size),
-            ImageLimits {
-                max_px: Some(size),
-                ..types(&["image/jpeg"])
-            },
-        ] {
+        for limits in [px(size), types(&["image/jpeg"]).with_max_px(Some(size))] {
             let opened = open(&fit(&data, &limits).unwrap().data);
             let scale = 1024 / size;
             let mut squares = 0.0;
@@ -496,10 +481,7 @@ fn a_jpeg_decoded_at_a_reduced_dct_scale_looks_like_one_scaled_from_all_pixels()
     for size in [500, 255, 130, 60] {
         let photo = jpeg_with(1000, 750, draw, |e| e.set_quality(97));
         let plain = png(1000, 750, draw);
-        let limits = ImageLimits {
-            max_px: Some(size),
-            ..types(&["image/png"])
-        };
+        let limits = types(&["image/png"]).with_max_px(Some(size));
         let (ours, exact) = (fit(&photo, &limits).unwrap(), fit(&plain, &limits).unwrap());
         let distance = open(&ours.data).distance(&open(&exact.data).rgb);
         assert!(distance < 4.0, "{size}: {distance}");

@@ -9,8 +9,6 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
-use majordomo_llm::ImageLimits;
-
 use crate::mediagen::{fit, px, types};
 
 fn output(command: &mut Command) -> Option<String> {
@@ -77,11 +75,9 @@ fn ocr_reads_45_percent_of_the_words_within_a_byte_limit() {
     };
     let folder = Path::new(&folder);
     for (max_px, max_bytes) in [(1568, 100_000), (768, 50_000)] {
-        let limits = ImageLimits {
-            max_px: Some(max_px),
-            max_bytes: Some(max_bytes),
-            ..types(&["image/jpeg", "image/png"])
-        };
+        let limits = types(&["image/jpeg", "image/png"])
+            .with_max_px(Some(max_px))
+            .with_max_bytes(Some(max_bytes));
         let (mut read, mut written) = (0, 0);
         for page in ["article", "code", "table"] {
             let name = folder.join(format!("{max_px}-{page}.png"));

@@ -90,14 +90,7 @@ fn every_exif_orientation_is_rotated_upright_in_every_format() {
             let limits = types(&["image/jpeg", "image/png"]);
             let whole = fit(&data, &limits).unwrap();
             is_upright_or_upright_already(&whole.data, orientation);
-            let half = fit(
-                &data,
-                &ImageLimits {
-                    max_px: Some(48),
-                    ..limits
-                },
-            )
-            .unwrap();
+            let half = fit(&data, &limits.with_max_px(Some(48))).unwrap();
             is_upright(&half.data, (48, 32));
         }
     }
@@ -131,10 +124,7 @@ fn a_rotated_photo_passes_unchanged_when_the_target_honours_exif() {
     let turned = jpeg_with(40, 30, smooth, |e| {
         e.add_exif_metadata(&exif(6, &[])).unwrap()
     });
-    let honest = ImageLimits {
-        honours_orientation: true,
-        ..ImageLimits::default()
-    };
+    let honest = ImageLimits::default().with_honours_orientation(true);
     assert_eq!(
         fit(&turned, &honest).unwrap().data.as_ptr(),
         turned.as_ptr()

@@ -48,18 +48,7 @@ prop_compose! {
         honours_orientation in any::<bool>(),
         animations in proptest::option::of(any::<bool>()),
     ) -> ImageLimits {
-        ImageLimits {
-            max_count: None,
-            max_bytes,
-            counted: if base64 { ByteCount::Base64 } else { ByteCount::Raw },
-            max_total_bytes,
-            max_px,
-            patches: patches.map(|(size, max)| PatchLimit { size, max }),
-            many: many.map(|(above, max_px)| ManyImages { above, max_px }),
-            types,
-            honours_orientation,
-            animations,
-        }
+        ImageLimits::default().with_max_count(None).with_max_bytes(max_bytes).with_counted(if base64 { ByteCount::Base64 } else { ByteCount::Raw }).with_max_total_bytes(max_total_bytes).with_max_px(max_px).with_patches(patches.map(|(size, max)| PatchLimit { size, max })).with_many(many.map(|(above, max_px)| ManyImages { above, max_px })).with_types(types).with_honours_orientation(honours_orientation).with_animations(animations)
     }
 }
 

@@ -7,10 +7,7 @@ use majordomo_media::{Bounds, Fitter};
 use crate::mediagen::*;
 
 fn limits() -> Vec<ImageLimits> {
-    let only = |kind: &str, max_px| ImageLimits {
-        max_px: Some(max_px),
-        ..types(&[kind])
-    };
+    let only = |kind: &str, max_px| types(&[kind]).with_max_px(Some(max_px));
     vec![
         only("image/jpeg", 700),
         only("image/png", 700),
@@ -49,7 +46,7 @@ fn fitted(fitter: &Fitter, image: &Bytes, limits: &ImageLimits) -> Bytes {
     let request = request(std::slice::from_ref(image));
     let (fitted, _) = block_on(fitter.fit(&request, Some(limits))).unwrap();
     let bytes = fitted.prompt().images().find_map(|image| match image {
-        ImageRef::Inline(image) => Some(image.data.clone()),
+        ImageRef::Inline(image) => Some(Bytes::clone(&image.data)),
         _ => None,
     });
     bytes.unwrap()

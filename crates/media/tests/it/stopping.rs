@@ -88,10 +88,7 @@ fn a_stopped_job_ends_within_100_ms() {
     for (name, data) in files {
         for limits in [
             types(&["image/jpeg"]),
-            ImageLimits {
-                max_px: Some(512),
-                ..types(&["image/png"])
-            },
+            types(&["image/png"]).with_max_px(Some(512)),
             max_bytes(2_000),
             types(&["image/gif"]),
             types(&["image/png"]),

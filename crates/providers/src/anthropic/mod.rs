@@ -130,25 +130,26 @@ impl Recipe for Anthropic {
     }
 
     fn capabilities(&self, model: &str) -> Capabilities {
-        let images = ImageLimits {
-            max_count: Some(MAX_IMAGES),
-            max_bytes: Some(10 << 20),
-            counted: ByteCount::Base64,
-            max_total_bytes: Some(30 << 20),
-            max_px: Some(8_000),
-            many: Some(ManyImages {
+        let images = ImageLimits::default()
+            .with_max_count(Some(MAX_IMAGES))
+            .with_max_bytes(Some(10 << 20))
+            .with_counted(ByteCount::Base64)
+            .with_max_total_bytes(Some(30 << 20))
+            .with_max_px(Some(8_000))
+            .with_many(Some(ManyImages {
                 above: 20,
                 max_px: 2_000,
-            }),
-            types: media_types(&["image/jpeg", "image/png", "image/gif", "image/webp"]),
-            animations: Some(true),
-            ..ImageLimits::default()
-        };
-        Capabilities {
-            images: Some(images),
-            structured: ClaudeModel::parse(model).is_none_or(ClaudeModel::supports_schemas),
-            ..Capabilities::default()
-        }
+            }))
+            .with_types(media_types(&[
+                "image/jpeg",
+                "image/png",
+                "image/gif",
+                "image/webp",
+            ]))
+            .with_animations(Some(true));
+        Capabilities::default()
+            .with_images(Some(images))
+            .with_structured(ClaudeModel::parse(model).is_none_or(ClaudeModel::supports_schemas))
     }
 
     fn discovery_request(&self, model: &str) -> Option<DiscoveryRequest> {

@@ -1,6 +1,6 @@
 //! Token counts of images, by each provider's rule.
 
-use majordomo_image_header::measure;
+use majordomo_image_header::{Header, HeaderError};
 
 /// A provider's rule. All sizes apply after the provider's own downscaling.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,9 +36,9 @@ pub(crate) enum ImageTokenRule {
 const DEFAULT_SIDE: u32 = 1_024;
 
 impl ImageTokenRule {
-    /// The tokens of an image; reads only its header.
-    pub(crate) fn of(self, data: &[u8]) -> u64 {
-        match measure(data) {
+    /// The tokens of an image with this header.
+    pub(crate) fn of(self, header: Result<Header, HeaderError>) -> u64 {
+        match header {
             Ok(header) => self.of_size(header.width, header.height),
             Err(_) => self.of_unknown_size(),
         }

@@ -9,6 +9,7 @@ mod exact;
 mod image;
 mod text;
 
+use majordomo_image_header::measure;
 use majordomo_llm::{Message, Part, Request, Tool};
 
 #[cfg(feature = "exact-tokens")]
@@ -87,7 +88,7 @@ fn part_tokens(part: &Part, rule: &TokenRule) -> u64 {
     match part {
         Part::Text(text) | Part::Refusal(text) => (rule.text)(&text.text),
         Part::Reasoning(reasoning) => (rule.text)(&reasoning.text),
-        Part::Image(image) => rule.image.of(&image.data),
+        Part::Image(image) => rule.image.of(image.data.header()),
         Part::RemoteImage(_) => rule.image.of_unknown_size(),
         Part::ToolCall(call) => {
             PER_MESSAGE + (rule.text)(&call.name) + (rule.text)(&call.arguments)
@@ -100,7 +101,7 @@ fn part_tokens(part: &Part, rule: &TokenRule) -> u64 {
                     .map(|p| part_tokens(p, rule))
                     .sum::<u64>()
         }
-        Part::File(file) if file.is_image() => rule.image.of(&file.data),
+        Part::File(file) if file.is_image() => rule.image.of(measure(&file.data)),
         Part::File(file) => match std::str::from_utf8(&file.data) {
             Ok(text) => (rule.text)(text),
             Err(_) => PER_PAGE * (file.data.len() as u64).div_ceil(BYTES_PER_PAGE),

@@ -39,6 +39,7 @@ pub struct Fake {
 
 /// A request that the fake received.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct FakeCall {
     /// The requested model.
     pub model: String,

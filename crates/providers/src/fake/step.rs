@@ -30,10 +30,7 @@ impl Step {
     /// A text response with one input token and one output token.
     pub fn reply(text: impl Into<String>) -> Self {
         let usage = Usage::new(1, 1);
-        Self::respond(Response {
-            usage,
-            ..Response::new(vec![Part::text(text)])
-        })
+        Self::respond(Response::new(vec![Part::text(text)]).with_usage(usage))
     }
 
     /// A response.

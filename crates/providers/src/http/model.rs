@@ -58,7 +58,7 @@ impl HttpModel {
         if let Some(fallback) = recipe.required_output_limit(&self.id)
             && !self.forwards(&request)
         {
-            let estimate = |request: &Request| self.estimate_tokens(request);
+            let estimate = |request: &Request| self.own_estimate(request);
             set_required_limit(&mut request, &traits.capabilities, fallback, estimate);
         }
         let request = self.prepare(request);
@@ -234,17 +234,17 @@ impl Model for HttpModel {
 }
 
 impl ModelExtras for HttpModel {
-    fn preview(&self, request: Request) -> Result<Vec<Change>> {
+    fn own_preview(&self, request: Request) -> Result<Vec<Change>> {
         let (request, notes) = request.recording_changes();
         self.encode(request, false).map_err(|e| self.attribute(e))?;
         Ok(notes.take())
     }
 
-    fn dialect(&self) -> Option<Dialect> {
+    fn own_dialect(&self) -> Option<Dialect> {
         Some(self.codec().dialect())
     }
 
-    fn raw_chunks(&self, request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
+    fn own_raw_chunks(&self, request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
         Box::pin(async move {
             let (body, usage_added) = self
                 .open_stream(request)
@@ -259,7 +259,7 @@ impl ModelExtras for HttpModel {
         })
     }
 
-    fn count_tokens(&self, request: Request) -> BoxFuture<'_, Result<u64>> {
+    fn own_token_count(&self, request: Request) -> BoxFuture<'_, Result<u64>> {
         Box::pin(async move {
             self.request_token_count(request)
                 .await
@@ -267,7 +267,11 @@ impl ModelExtras for HttpModel {
         })
     }
 
-    fn embed<'a>(&'a self, dialect: &Dialect, body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
+    fn own_embeddings<'a>(
+        &'a self,
+        dialect: &Dialect,
+        body: Bytes,
+    ) -> BoxFuture<'a, Result<Bytes>> {
         let path = self.provider.recipe().embeddings_path(dialect);
         Box::pin(async move {
             let embedding = self.request_embedding(path, body).await;
@@ -275,7 +279,7 @@ impl ModelExtras for HttpModel {
         })
     }
 
-    fn estimate_tokens(&self, request: &Request) -> u64 {
+    fn own_estimate(&self, request: &Request) -> u64 {
         estimate::estimate_tokens(request, &self.provider.recipe().token_rule(&self.id))
     }
 }

@@ -4,7 +4,6 @@
 //! servers respond with 200 to a request that they do not support and would drop
 //! images silently.
 
-use majordomo_image_header::measure;
 use majordomo_llm::{
     Capabilities, Error, ErrorKind, Image, ImageLimits, ImageRef, OutputFormat, Request, Result,
 };
@@ -87,7 +86,7 @@ fn too_large(image: &Image, limits: &ImageLimits, count: usize) -> Option<String
     if max_px.is_none() && limits.patches.is_none() {
         return None;
     }
-    let header = measure(&image.data).ok()?;
+    let header = image.data.header().ok()?;
     let (width, height) = (header.width, header.height);
     if let Some(max) = max_px.filter(|max| header.longer_side() > *max) {
         return Some(format!("is {width}×{height}: it takes {max} px a side"));
@@ -125,10 +124,7 @@ mod tests {
     }
 
     fn limits(limits: ImageLimits) -> Capabilities {
-        Capabilities {
-            images: Some(limits),
-            ..Capabilities::default()
-        }
+        Capabilities::default().with_images(Some(limits))
     }
 
     #[test]
@@ -138,62 +134,40 @@ mod tests {
         let schema = Request::user("hi").schema(Json::parse("{}").unwrap(), "x");
         let none = ImageLimits::default;
         let rows = [
-            (
-                tools,
-                Capabilities {
-                    tools: false,
-                    ..Capabilities::default()
-                },
-                "no tools",
-            ),
+            (tools, Capabilities::default().with_tools(false), "no tools"),
             (
                 schema,
-                Capabilities {
-                    structured: false,
-                    ..Capabilities::default()
-                },
+                Capabilities::default().with_structured(false),
                 "structured output",
             ),
             (two.clone(), Capabilities::text_only(), "takes no images"),
             (
                 two.clone(),
-                limits(ImageLimits {
-                    max_count: Some(1),
-                    ..none()
-                }),
+                limits(none().with_max_count(Some(1))),
                 "2 images are too many",
             ),
             (
                 two.clone(),
-                limits(ImageLimits {
-                    max_bytes: Some(19),
-                    ..none()
-                }),
+                limits(none().with_max_bytes(Some(19))),
                 "image 2 has 20 bytes",
             ),
             (
                 two.clone(),
-                limits(ImageLimits {
-                    max_bytes: Some(25),
-                    counted: ByteCount::Base64,
-                    ..none()
-                }),
+                limits(
+                    none()
+                        .with_max_bytes(Some(25))
+                        .with_counted(ByteCount::Base64),
+                ),
                 "image 2 has 28 bytes",
             ),
             (
                 two.clone(),
-                limits(ImageLimits {
-                    max_total_bytes: Some(29),
-                    ..none()
-                }),
+                limits(none().with_max_total_bytes(Some(29))),
                 "30 bytes together",
             ),
             (
                 two.clone(),
-                limits(ImageLimits {
-                    types: vec!["image/jpeg".into()],
-                    ..none()
-                }),
+                limits(none().with_types(vec!["image/jpeg".into()])),
                 "image 1 is image/png",
             ),
         ];
@@ -238,19 +212,13 @@ mod tests {
         let mut result = ToolResult::new(&call, "see");
         result.parts.push(png(10));
         let request = Request::from(vec![Message::tool_results_message([result])]);
-        let can = limits(ImageLimits {
-            max_bytes: Some(9),
-            ..ImageLimits::default()
-        });
+        let can = limits(ImageLimits::default().with_max_bytes(Some(9)));
         assert!(check_request(&request, &can, false).is_err());
     }
 
     #[test]
     fn a_target_without_streaming_takes_only_buffered_requests() {
-        let can = Capabilities {
-            streaming: false,
-            ..Capabilities::default()
-        };
+        let can = Capabilities::default().with_streaming(false);
         assert!(check_request(&Request::user("hi"), &can, false).is_ok());
         let error = check_request(&Request::user("hi"), &can, true).unwrap_err();
         assert_eq!(error.message(), "it does not support streaming");
@@ -267,20 +235,16 @@ mod tests {
 
     #[test]
     fn pixels_are_measured_without_decoding() {
-        let most = limits(ImageLimits {
-            max_px: Some(8_000),
-            many: Some(ManyImages {
-                above: 1,
-                max_px: 2_000,
-            }),
-            ..ImageLimits::default()
-        });
-        let patches = |size, max| {
-            limits(ImageLimits {
-                patches: Some(PatchLimit { size, max }),
-                ..ImageLimits::default()
-            })
-        };
+        let most = limits(
+            ImageLimits::default()
+                .with_max_px(Some(8_000))
+                .with_many(Some(ManyImages {
+                    above: 1,
+                    max_px: 2_000,
+                })),
+        );
+        let patches =
+            |size, max| limits(ImageLimits::default().with_patches(Some(PatchLimit { size, max })));
         let one = Request::user(gif(3_000, 10));
         let two = one.clone().part(gif(10, 10));
         for (request, can, refused) in [

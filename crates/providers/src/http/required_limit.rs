@@ -55,11 +55,9 @@ mod tests {
             if let Some(asked) = asked {
                 request = request.max_tokens(asked);
             }
-            let can = Capabilities {
-                max_output,
-                context_window,
-                ..Capabilities::default()
-            };
+            let can = Capabilities::default()
+                .with_max_output(max_output)
+                .with_context_window(context_window);
             set_required_limit(&mut request, &can, 4_096, |_| 10_000);
             assert_eq!(request.prompt().max_tokens, Some(expected));
             let changes: Vec<String> = notes.take().iter().map(Change::to_string).collect();

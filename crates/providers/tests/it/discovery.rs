@@ -109,10 +109,7 @@ async fn a_request_with_images_in_flight_is_aborted_when_discovery_finds_no_visi
 #[tokio::test]
 async fn configured_capabilities_disable_discovery() -> Result<()> {
     let upstream = Upstream::start([json(RESPONSE)]).await;
-    let explicit = Capabilities {
-        context_window: Some(9_000),
-        ..Capabilities::default()
-    };
+    let explicit = Capabilities::default().with_context_window(Some(9_000));
     let model = ollama(settings(&upstream).model("m", explicit.clone()))?;
     model.generate(Request::user("hi")).await?;
     assert_eq!(*model.capabilities(), explicit);

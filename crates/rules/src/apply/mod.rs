@@ -33,6 +33,7 @@ pub enum Destination {
 
 /// The result of applying the matched rule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Applied {
     /// The services that the balancer picks from.
     pub destination: Destination,
@@ -44,6 +45,7 @@ pub struct Applied {
 
 /// The outcome of one processor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ProcessorTrace {
     /// The position of its operation.
     pub position: &'static str,

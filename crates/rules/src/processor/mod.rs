@@ -105,6 +105,7 @@ pub trait Processor: Send + Sync {
 }
 
 /// The input of a processor.
+#[non_exhaustive]
 pub struct ProcessorTask<'a, 'r> {
     /// The request to change; earlier processors may have changed it already.
     pub request: &'a mut Request,

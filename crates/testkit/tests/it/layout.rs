@@ -31,7 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("image-header", &[]),
     ("ledger", &["llm"]),
     ("limits", &[]),
-    ("llm", &[]),
+    ("llm", &["image-header"]),
     ("majordomo", &["agent", "llm", "media", "providers"]),
     ("media", &["codecs", "image-header", "limits", "llm"]),
     ("page", &[]),

@@ -15,10 +15,7 @@ use crate::support::{
 };
 
 fn remembering() -> VisionConfig {
-    VisionConfig {
-        history: History::Cached,
-        ..VisionConfig::default()
-    }
+    VisionConfig::default().with_history(History::Cached)
 }
 
 #[tokio::test]
@@ -113,10 +110,7 @@ async fn with_history_omit_a_cached_description_is_not_used() {
 
 #[tokio::test]
 async fn cached_descriptions_apply_also_with_the_question_enabled() {
-    let fixture = VisionFixture::with(VisionConfig {
-        question: true,
-        ..remembering()
-    });
+    let fixture = VisionFixture::with(remembering().with_question(true));
     fixture.describe(question(&[1])).await;
     let later = question(&[1])
         .message(Message::assistant("a picture"))
@@ -144,10 +138,7 @@ async fn another_describer_or_prompt_causes_a_new_call() {
     fixture.describers = fixture.chain("spare/blurred");
     fixture.describe(question(&[1])).await;
     assert_eq!((fixture.describer.calls(), fixture.spare.calls()), (1, 1));
-    let other = VisionConfig {
-        prompt: "In German.".into(),
-        ..VisionConfig::default()
-    };
+    let other = VisionConfig::default().with_prompt("In German.");
     fixture.vision = Arc::new(fixture.vision.reconfigured(other));
     fixture.describe(question(&[1])).await;
     assert_eq!(fixture.spare.calls(), 2);
@@ -221,10 +212,7 @@ async fn a_disconnecting_client_does_not_cancel_the_description_for_others() {
 
 #[tokio::test]
 async fn within_one_request_no_call_is_repeated_even_without_a_cache() {
-    let fixture = VisionFixture::with(VisionConfig {
-        cache: 0,
-        ..VisionConfig::default()
-    });
+    let fixture = VisionFixture::with(VisionConfig::default().with_cache(0));
     let scope = Scope::of_key("laptop");
     for _ in 0..3 {
         let describers = Some(&fixture.describers);

@@ -47,10 +47,7 @@ async fn ten_images_are_described_in_three_batches_of_at_most_four() {
 
 #[tokio::test(start_paused = true)]
 async fn descriptions_that_arrive_in_reverse_order_replace_the_right_images() {
-    let fixture = VisionFixture::with(VisionConfig {
-        per_request: 10,
-        ..VisionConfig::default()
-    });
+    let fixture = VisionFixture::with(VisionConfig::default().with_per_request(10));
     fixture
         .describer
         .delay(|number| 1_000 - 50 * u64::from(number));
@@ -60,10 +57,7 @@ async fn descriptions_that_arrive_in_reverse_order_replace_the_right_images() {
 
 #[tokio::test(start_paused = true)]
 async fn concurrent_calls_are_limited_per_process() {
-    let fixture = VisionFixture::with(VisionConfig {
-        total: 6,
-        ..VisionConfig::default()
-    });
+    let fixture = VisionFixture::with(VisionConfig::default().with_total(6));
     fixture.describer.delay(|_| 300);
     let begin = Instant::now();
     let requests = [1, 11, 21].map(|first| question(&[first, first + 1, first + 2, first + 3]));
@@ -79,14 +73,14 @@ async fn concurrent_calls_are_limited_per_process() {
 #[tokio::test]
 async fn extreme_limits_are_accepted() {
     for count in [0, usize::MAX] {
-        let fixture = VisionFixture::with(VisionConfig {
-            per_request: count,
-            total: count,
-            timeout: Duration::MAX,
-            ttl: Duration::MAX,
-            cache: u64::MAX,
-            ..VisionConfig::default()
-        });
+        let fixture = VisionFixture::with(
+            VisionConfig::default()
+                .with_per_request(count)
+                .with_total(count)
+                .with_timeout(Duration::MAX)
+                .with_ttl(Duration::MAX)
+                .with_cache(u64::MAX),
+        );
         let described = fixture.describe(question(&[1, 2])).await;
         assert_eq!(texts(&described.request), answered(&[1, 2]), "{count}");
         fixture.describe(question(&[1, 2])).await;
@@ -248,13 +242,12 @@ async fn a_describer_of_any_dialect_gets_the_image_and_the_prompt() {
 #[tokio::test]
 async fn an_image_is_fitted_to_the_limits_of_its_describer() {
     let fixture = VisionFixture::new();
-    fixture.describer.fake.set_capabilities(Capabilities {
-        images: Some(ImageLimits {
-            types: vec!["image/png".into()],
-            ..ImageLimits::default()
-        }),
-        ..Capabilities::default()
-    });
+    fixture
+        .describer
+        .fake
+        .set_capabilities(Capabilities::default().with_images(Some(
+            ImageLimits::default().with_types(vec!["image/png".into()]),
+        )));
     let described = fixture.describe(question(&[1])).await;
     let calls = fixture.describer.fake.calls();
     let Part::Image(got) = &calls[0].request.prompt().messages[0].parts[0] else {
@@ -282,11 +275,11 @@ async fn large_images_are_distinguished() {
 
 #[tokio::test]
 async fn with_question_the_prompt_contains_the_users_question() {
-    let fixture = VisionFixture::with(VisionConfig {
-        question: true,
-        prompt: "Describe.".into(),
-        ..VisionConfig::default()
-    });
+    let fixture = VisionFixture::with(
+        VisionConfig::default()
+            .with_question(true)
+            .with_prompt("Describe."),
+    );
     fixture.describe(question(&[1])).await;
     let received = fixture.describer.fake.calls()[0].request.prompt().messages[0].text();
     assert!(
@@ -297,10 +290,7 @@ async fn with_question_the_prompt_contains_the_users_question() {
 
 #[tokio::test]
 async fn on_failure_fail_returns_an_error_with_the_reason() {
-    let fixture = VisionFixture::with(VisionConfig {
-        on_failure: OnFailure::Fail,
-        ..VisionConfig::default()
-    });
+    let fixture = VisionFixture::with(VisionConfig::default().with_on_failure(OnFailure::Fail));
     fixture
         .describer
         .respond_with(Step::fail(Error::http(400, "no eyes")));
@@ -332,10 +322,7 @@ async fn each_image_in_the_last_message_is_described() {
 
 #[tokio::test]
 async fn of_many_images_the_newest_are_described_and_each_call_is_listed() {
-    let fixture = VisionFixture::with(VisionConfig {
-        max_images: 20,
-        ..VisionConfig::default()
-    });
+    let fixture = VisionFixture::with(VisionConfig::default().with_max_images(20));
     let numbers: Vec<u8> = (1..=25).collect();
     let described = fixture.describe(question(&numbers)).await;
     assert_eq!(

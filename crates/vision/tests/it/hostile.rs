@@ -233,11 +233,7 @@ fn images_inside_opaque_blocks_count_towards_the_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn a_crowd_of_one_tenants_images_delays_another_tenants_by_one_turn() {
-    let fixture = VisionFixture::with(VisionConfig {
-        total: 1,
-        per_request: 12,
-        ..VisionConfig::default()
-    });
+    let fixture = VisionFixture::with(VisionConfig::default().with_total(1).with_per_request(12));
     fixture.describer.delay(|_| 1_000);
     let bytes = FairSemaphore::new(Bounds::new(2));
     let [crowd, single] = ["crowd", "single"].map(|name| {

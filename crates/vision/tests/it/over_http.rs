@@ -21,10 +21,7 @@ const DIALECTS: [(ProviderKind, Protocol); 5] = [
 
 /// A server that streams one description, and the chain that calls it.
 async fn describer(kind: ProviderKind, protocol: Protocol) -> (Upstream, Chain) {
-    let response = Response {
-        usage: Usage::new(9, 3),
-        ..Response::new(vec![Part::text("an apple")])
-    };
+    let response = Response::new(vec![Part::text("an apple")]).with_usage(Usage::new(9, 3));
     let reply = Reply {
         stream_usage: true,
         ..Reply::default()

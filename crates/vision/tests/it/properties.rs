@@ -156,11 +156,7 @@ proptest! {
         turn in any::<bool>(),
         cached in any::<bool>(),
     ) {
-        let config = VisionConfig {
-            latest: if turn { Latest::Turn } else { Latest::Message },
-            history: if cached { History::Cached } else { History::Omit },
-            ..VisionConfig::default()
-        };
+        let config = VisionConfig::default().with_latest(if turn { Latest::Turn } else { Latest::Message }).with_history(if cached { History::Cached } else { History::Omit });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let runtime = runtime.expect("a runtime");
         let fixture = VisionFixture::with(config);

@@ -143,10 +143,7 @@ async fn system_messages_after_the_last_message_are_skipped() {
 
 #[tokio::test]
 async fn with_latest_turn_all_images_since_the_last_assistant_message_are_described() {
-    let fixture = VisionFixture::with(VisionConfig {
-        latest: Latest::Turn,
-        ..VisionConfig::default()
-    });
+    let fixture = VisionFixture::with(VisionConfig::default().with_latest(Latest::Turn));
     let described = fixture.describe(conversation()).await;
     let expected = ["first", OMITTED, "I see", "third"]
         .map(str::to_owned)
@@ -160,10 +157,7 @@ async fn with_latest_turn_all_images_since_the_last_assistant_message_are_descri
 
 #[tokio::test]
 async fn with_latest_turn_an_assistant_prefill_belongs_to_the_turn() {
-    let fixture = VisionFixture::with(VisionConfig {
-        latest: Latest::Turn,
-        ..VisionConfig::default()
-    });
+    let fixture = VisionFixture::with(VisionConfig::default().with_latest(Latest::Turn));
     let request = question(&[1]).message(Message::assistant("It shows"));
     let described = fixture.describe(request).await;
     assert_eq!(texts(&described.request)[1], seen(1));

@@ -104,10 +104,7 @@ async fn a_text_only_fallback_gets_text_when_the_first_target_fails() {
 #[tokio::test]
 async fn several_attempts_share_one_description() {
     for cache in [0, 64 << 20] {
-        let fixture = ChainFixture::with(VisionConfig {
-            cache,
-            ..VisionConfig::default()
-        });
+        let fixture = ChainFixture::with(VisionConfig::default().with_cache(cache));
         let busy = || Step::fail(Error::http(503, "busy"));
         fixture.main.enqueue("blind", [busy(), busy()]);
         let describer = fixture.vision.chain("eyes/sharp");
@@ -205,10 +202,7 @@ async fn a_failing_describer_does_not_count_against_the_target() {
 
 #[tokio::test]
 async fn on_failure_fail_moves_on_to_the_next_target() {
-    let fixture = ChainFixture::with(VisionConfig {
-        on_failure: OnFailure::Fail,
-        ..VisionConfig::default()
-    });
+    let fixture = ChainFixture::with(VisionConfig::default().with_on_failure(OnFailure::Fail));
     fixture
         .vision
         .describer

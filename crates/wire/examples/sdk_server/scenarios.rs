@@ -66,10 +66,7 @@ pub(crate) fn find(
         "structured" => vec![Part::text(structured(prompt)?)],
         other => return Err(failure(other)),
     };
-    let mut response = Response {
-        usage: USAGE,
-        ..Response::new(parts)
-    };
+    let mut response = Response::new(parts).with_usage(USAGE);
     match model {
         "cut-short" => response.finish = FinishReason::Length,
         "filtered" => response.finish = FinishReason::ContentFilter,

@@ -1,7 +1,7 @@
 //! Reads and writes model lists (`/v1/models`).
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Capabilities, ModelInfo, Result};
+use majordomo_llm::{Capabilities, ImageLimits, ModelInfo, Result};
 
 use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, object};
 
@@ -98,14 +98,13 @@ impl ChatModelEntry {
         if empty && max_output.is_none() {
             return None;
         }
-        let default = Capabilities::default();
-        Some(Capabilities {
-            images: default.images.clone().filter(|_| images != Some(false)),
-            tools: tools.unwrap_or(default.tools),
-            context_window,
-            max_output,
-            ..default
-        })
+        Some(
+            Capabilities::default()
+                .with_images((images != Some(false)).then(ImageLimits::default))
+                .with_tools(tools.unwrap_or(true))
+                .with_context_window(context_window)
+                .with_max_output(max_output),
+        )
     }
 }
 

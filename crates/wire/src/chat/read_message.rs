@@ -276,7 +276,7 @@ impl<'a> ChatPartFields<'a> {
         Some(match decode_data_url(&url) {
             Some((media_type, data)) => Part::Image(Image {
                 media_type: media_type.to_owned(),
-                data,
+                data: data.into(),
                 native: self.take_native(),
             }),
             None => Part::RemoteImage(RemoteImage {

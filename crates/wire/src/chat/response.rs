@@ -31,15 +31,13 @@ pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> 
     let (called, refused) = (has_tool_calls(&parts), has_refusal(&parts));
     let reason = choice.finish_reason.as_deref().unwrap_or("stop");
     native.append(fields.rest);
-    Ok(Response {
-        finish: finish::read_finish_reason(reason, called, refused),
-        usage: fields.usage.unwrap_or_default(),
-        id: fields.id.filter(|id| !id.is_empty()),
-        reported_model: fields.model.filter(|model| !model.is_empty()),
-        native: native.into_native(CHAT),
-        raw: Some(RawBody::new(CHAT, body.clone())),
-        ..Response::new(parts)
-    })
+    Ok(Response::new(parts)
+        .with_finish(finish::read_finish_reason(reason, called, refused))
+        .with_usage(fields.usage.unwrap_or_default())
+        .with_id(fields.id.filter(|id| !id.is_empty()))
+        .with_reported_model(fields.model.filter(|model| !model.is_empty()))
+        .with_native(native.into_native(CHAT))
+        .with_raw(Some(RawBody::new(CHAT, body.clone()))))
 }
 
 #[derive(Default)]

@@ -3,8 +3,8 @@
 //!
 //! Chat Completions, Messages and Responses require an id of every call, and some servers
 //! send none. All other bytes stay as they are. In Gemini and Ollama the id is optional: their
-//! clients match results by name and position, and the models that send none (Gemini up to 2.5)
-//! reject a request that returns one, so their responses are not changed.
+//! clients match results by name and position, and several Gemini endpoints reject a request
+//! that returns one, so their responses are not changed.
 
 mod call_object;
 mod chat;

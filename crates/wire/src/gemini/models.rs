@@ -36,11 +36,9 @@ fn read_model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> ReadResul
         models.push(ModelInfo {
             id: model_id(&name).to_owned(),
             capabilities: (context_window.is_some() || max_output.is_some()).then(|| {
-                Capabilities {
-                    context_window,
-                    max_output,
-                    ..Capabilities::default()
-                }
+                Capabilities::default()
+                    .with_context_window(context_window)
+                    .with_max_output(max_output)
             }),
         });
     }

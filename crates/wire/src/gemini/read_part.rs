@@ -244,7 +244,7 @@ impl<'a> GeminiPartFields<'a> {
             }
             return Part::Image(Image {
                 media_type,
-                data,
+                data: data.into(),
                 native: self.into_native(),
             });
         }

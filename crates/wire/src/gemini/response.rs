@@ -51,15 +51,13 @@ pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> 
     let non_empty = |text: Option<std::borrow::Cow<'_, str>>| {
         text.filter(|text| !text.is_empty()).map(Into::into)
     };
-    Ok(Response {
-        finish: reason,
-        usage: chunk.usage.unwrap_or_default(),
-        id: non_empty(chunk.id),
-        reported_model: non_empty(chunk.model),
-        native: rest.into_native(GEMINI),
-        raw: Some(RawBody::new(GEMINI, body.clone())),
-        ..Response::new(parts)
-    })
+    Ok(Response::new(parts)
+        .with_finish(reason)
+        .with_usage(chunk.usage.unwrap_or_default())
+        .with_id(non_empty(chunk.id))
+        .with_reported_model(non_empty(chunk.model))
+        .with_native(rest.into_native(GEMINI))
+        .with_raw(Some(RawBody::new(GEMINI, body.clone()))))
 }
 
 /// Assigns ids to calls without one; returns whether there are calls.

@@ -73,7 +73,7 @@ pub(super) fn write_thought(text: &str, native: Option<&Native>, object: &mut Ob
 /// Writes the fields of an image or file as `inlineData`.
 pub(super) fn write_inline_data(part: &Part, object: &mut Object<'_>, losses: &mut Losses) {
     let (media_type, data, name) = match part {
-        Part::Image(image) => (&image.media_type, &image.data, None),
+        Part::Image(image) => (&image.media_type, &*image.data, None),
         Part::File(file) => (&file.media_type, &file.data, file.name.as_deref()),
         Part::Text(_)
         | Part::Refusal(_)

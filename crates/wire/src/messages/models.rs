@@ -1,7 +1,7 @@
 //! Model lists.
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Capabilities, ModelInfo, Result};
+use majordomo_llm::{Capabilities, ImageLimits, ModelInfo, Result};
 
 use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, object};
 use crate::rfc3339;
@@ -74,17 +74,13 @@ impl MessagesModelEntry {
         if self == Self::default() {
             return None;
         }
-        let unknown = Capabilities::default();
-        Some(Capabilities {
-            images: unknown
-                .images
-                .clone()
-                .filter(|_| self.images != Some(false)),
-            structured: self.structured.unwrap_or(unknown.structured),
-            context_window: self.window,
-            max_output: self.output,
-            ..unknown
-        })
+        Some(
+            Capabilities::default()
+                .with_images((self.images != Some(false)).then(ImageLimits::default))
+                .with_structured(self.structured.unwrap_or(true))
+                .with_context_window(self.window)
+                .with_max_output(self.output),
+        )
     }
 }
 

@@ -199,7 +199,7 @@ impl<'a> MessagesPartFields<'a> {
         let source = self.source.take()?;
         match source.kind.as_deref()? {
             "base64" => Some(Part::Image(Image {
-                data: base64::decode(source.data.as_deref()?)?,
+                data: base64::decode(source.data.as_deref()?)?.into(),
                 media_type: source.media_type.unwrap_or_default().into_owned(),
                 native: self.native(),
             })),

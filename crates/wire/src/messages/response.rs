@@ -40,15 +40,17 @@ pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> 
             None => fields.rest.push("stop_details", keep(details)),
         }
     }
-    Ok(Response {
-        finish: finish::read_finish_reason(&word, fields.stop_sequence, called),
-        usage: fields.usage.usage(),
-        id: fields.id.filter(|id| !id.is_empty()),
-        reported_model: fields.model.filter(|model| !model.is_empty()),
-        native: fields.rest.into_native(MESSAGES),
-        raw: Some(RawBody::new(MESSAGES, body.clone())),
-        ..Response::new(fields.parts)
-    })
+    Ok(Response::new(fields.parts)
+        .with_finish(finish::read_finish_reason(
+            &word,
+            fields.stop_sequence,
+            called,
+        ))
+        .with_usage(fields.usage.usage())
+        .with_id(fields.id.filter(|id| !id.is_empty()))
+        .with_reported_model(fields.model.filter(|model| !model.is_empty()))
+        .with_native(fields.rest.into_native(MESSAGES))
+        .with_raw(Some(RawBody::new(MESSAGES, body.clone()))))
 }
 
 /// The fields of a response, or of the message in `message_start`.

@@ -1,7 +1,7 @@
 //! Reads and writes model lists (`/api/tags`).
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Capabilities, ModelInfo, Result};
+use majordomo_llm::{Capabilities, ImageLimits, ModelInfo, Result};
 
 use super::digest;
 use crate::json::{self, Array, Cursor, JsonKind, Object, ReadError, ReadResult, object};
@@ -75,14 +75,13 @@ impl OllamaModelEntry {
         if self.context_window.is_none() && self.capabilities.is_none() {
             return None;
         }
-        let default = Capabilities::default();
         let takes_images = self.has("vision") != Some(false);
-        Some(Capabilities {
-            images: default.images.clone().filter(|_| takes_images),
-            tools: self.has("tools").unwrap_or(default.tools),
-            context_window: self.context_window,
-            ..default
-        })
+        Some(
+            Capabilities::default()
+                .with_images(takes_images.then(ImageLimits::default))
+                .with_tools(self.has("tools").unwrap_or(true))
+                .with_context_window(self.context_window),
+        )
     }
 }
 

@@ -36,17 +36,17 @@ pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> 
     assign_call_ids(&mut parts, first_call);
     let called = parts.iter().any(|part| matches!(part, Part::ToolCall(_)));
     let reason = fields.done_reason.as_deref().unwrap_or("stop");
-    Ok(Response {
-        finish: finish::read_finish_reason(reason, called),
-        usage: fields.usage.unwrap_or_default(),
-        reported_model: fields
-            .model
-            .map(Into::into)
-            .filter(|m: &String| !m.is_empty()),
-        native,
-        raw: Some(RawBody::new(OLLAMA, body.clone())),
-        ..Response::new(parts)
-    })
+    Ok(Response::new(parts)
+        .with_finish(finish::read_finish_reason(reason, called))
+        .with_usage(fields.usage.unwrap_or_default())
+        .with_reported_model(
+            fields
+                .model
+                .map(Into::into)
+                .filter(|m: &String| !m.is_empty()),
+        )
+        .with_native(native)
+        .with_raw(Some(RawBody::new(OLLAMA, body.clone()))))
 }
 
 /// Writes a response for a client.

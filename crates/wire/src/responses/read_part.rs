@@ -112,7 +112,7 @@ impl<'a> ResponsesPartFields<'a> {
         Some(match decode_data_url(&url) {
             Some((media_type, data)) => Part::Image(Image {
                 media_type: media_type.to_owned(),
-                data,
+                data: data.into(),
                 native: self.native(),
             }),
             None => Part::RemoteImage(RemoteImage {

@@ -29,15 +29,13 @@ pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> 
     let mut parts: Vec<Part> = fields.items.into_iter().flatten().collect();
     assign_call_ids(&mut parts, first_call);
     complete_arguments(&mut parts);
-    Ok(Response {
-        finish,
-        usage: fields.usage.unwrap_or_default(),
-        id: fields.id,
-        reported_model: fields.model,
-        native: fields.rest.into_native(RESPONSES),
-        raw: Some(RawBody::new(RESPONSES, body.clone())),
-        ..Response::new(parts)
-    })
+    Ok(Response::new(parts)
+        .with_finish(finish)
+        .with_usage(fields.usage.unwrap_or_default())
+        .with_id(fields.id)
+        .with_reported_model(fields.model)
+        .with_native(fields.rest.into_native(RESPONSES))
+        .with_raw(Some(RawBody::new(RESPONSES, body.clone()))))
 }
 
 /// The fields of a response object, whole or from a stream's event.

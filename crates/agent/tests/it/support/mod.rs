@@ -34,10 +34,7 @@ pub(crate) fn calls(calls: &[(&str, &str, &str)]) -> Step {
         .iter()
         .map(|(id, name, arguments)| Part::ToolCall(ToolCall::new(*id, *name, *arguments)));
     let usage = Usage::new(10, 2);
-    Step::respond(Response {
-        usage,
-        ..Response::new(parts.collect())
-    })
+    Step::respond(Response::new(parts.collect()).with_usage(usage))
 }
 
 /// One call without arguments.

@@ -209,10 +209,8 @@ fn pixel(number: u8) -> Bytes {
 
 #[tokio::test]
 async fn each_describer_call_is_recorded_under_the_callers_key() {
-    let response = Response {
-        usage: majordomo::Usage::new(30, 4),
-        ..Response::new(vec![Part::text("a dot")])
-    };
+    let response =
+        Response::new(vec![Part::text("a dot")]).with_usage(majordomo::Usage::new(30, 4));
     let events: Vec<Event> = response.to_events();
     let reply = Script::new().read_request().respond(
         200,

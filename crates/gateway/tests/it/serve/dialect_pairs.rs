@@ -138,7 +138,7 @@ fn gist(prompt: &Prompt) -> Vec<String> {
         for part in &message.parts {
             lines.push(match part {
                 Part::Text(text) => format!("{:?}: {}", message.role, text.text),
-                Part::Image(image) => format!("{:?}: {:?}", message.role, image.data),
+                Part::Image(image) => format!("{:?}: {:?}", message.role, &image.data[..]),
                 Part::ToolCall(call) => {
                     calls.push(call.id.clone());
                     format!("call {} {}", call.name, value(&call.arguments))
@@ -169,10 +169,7 @@ fn value(json: &str) -> Value {
 }
 
 fn response(part: Part) -> Response {
-    Response {
-        usage: Usage::new(11, 4),
-        ..Response::new(vec![part])
-    }
+    Response::new(vec![part]).with_usage(Usage::new(11, 4))
 }
 
 fn weather() -> Tool {

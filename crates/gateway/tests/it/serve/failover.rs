@@ -150,7 +150,7 @@ async fn a_large_image_is_resent_to_the_next_target() {
             let Some(Part::Image(image)) = read.request.prompt().messages[0].parts.last() else {
                 panic!("{what}: no picture");
             };
-            assert!(image.data == data, "{what}");
+            assert!(image.data[..] == data[..], "{what}");
         }
     }
 }

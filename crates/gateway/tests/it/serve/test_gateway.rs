@@ -48,11 +48,10 @@ impl TestGateway {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file: PathBuf = folder.path().join("majordomo.toml");
         std::fs::write(&file, config).expect("a file can be written");
-        let options = ServeOptions {
-            config: Some(file),
-            listen: Some(([127, 0, 0, 1], 0).into()),
-            operator_listen: None,
-        };
+        let options = ServeOptions::default()
+            .with_config(Some(file))
+            .with_listen(Some(([127, 0, 0, 1], 0).into()))
+            .with_operator_listen(None);
         let started = Gateway::start(&options, BTreeMap::new()).await;
         let gateway = started.unwrap_or_else(|error| panic!("{error}"));
         prepare(&gateway);

@@ -85,11 +85,11 @@ impl Model for Stepwise {
 }
 
 impl ModelExtras for Stepwise {
-    fn dialect(&self) -> Option<Dialect> {
+    fn own_dialect(&self) -> Option<Dialect> {
         Some(DIALECT)
     }
 
-    fn raw_chunks(&self, request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
+    fn own_raw_chunks(&self, request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
         Box::pin(async move {
             pause().await;
             let stream = self.0.events(request).await?;
@@ -102,7 +102,7 @@ impl ModelExtras for Stepwise {
         })
     }
 
-    fn count_tokens(&self, request: Request) -> BoxFuture<'_, Result<u64>> {
+    fn own_token_count(&self, request: Request) -> BoxFuture<'_, Result<u64>> {
         Box::pin(async move {
             pause().await;
             let response = self.0.generate(request).await?;
@@ -111,7 +111,7 @@ impl ModelExtras for Stepwise {
         })
     }
 
-    fn embed<'a>(&'a self, _: &Dialect, body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
+    fn own_embeddings<'a>(&'a self, _: &Dialect, body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
         Box::pin(async move {
             pause().await;
             self.0.generate(Request::user("embed")).await?;

@@ -129,10 +129,7 @@ impl Sim {
                 fake.set_model_capabilities(model, Capabilities::text_only());
             }
             if dice.chance(10) {
-                let small = Capabilities {
-                    context_window: Some(10),
-                    ..Capabilities::default()
-                };
+                let small = Capabilities::default().with_context_window(Some(10));
                 fake.set_model_capabilities(model, small);
             }
         }

@@ -199,26 +199,17 @@ pub fn fit(data: &Bytes, limits: &ImageLimits) -> Result<Fitted, Problem> {
 
 /// Limits the longer side only.
 pub fn px(max_px: u32) -> ImageLimits {
-    ImageLimits {
-        max_px: Some(max_px),
-        ..ImageLimits::default()
-    }
+    ImageLimits::default().with_max_px(Some(max_px))
 }
 
 /// Limits the bytes only.
 pub fn max_bytes(max_bytes: u64) -> ImageLimits {
-    ImageLimits {
-        max_bytes: Some(max_bytes),
-        ..ImageLimits::default()
-    }
+    ImageLimits::default().with_max_bytes(Some(max_bytes))
 }
 
 /// Limits the types only.
 pub fn types(types: &[&str]) -> ImageLimits {
-    ImageLimits {
-        types: types.iter().map(|t| (*t).to_owned()).collect(),
-        ..ImageLimits::default()
-    }
+    ImageLimits::default().with_types(types.iter().map(|t| (*t).to_owned()).collect())
 }
 
 /// A request with text and these images.

@@ -237,10 +237,7 @@ fn the_original_finish_reason_is_returned_to_gemini_clients() {
         "{body}"
     );
     assert!(losses.is_empty());
-    let edited = Response {
-        finish: FinishReason::Stop,
-        ..response
-    };
+    let edited = response.with_finish(FinishReason::Stop);
     assert!(
         write_response(&edited)
             .0
@@ -353,10 +350,7 @@ fn models_are_listed_with_their_limits() {
 
     let models = [ModelInfo {
         id: "a".into(),
-        capabilities: Some(Capabilities {
-            context_window: Some(100),
-            ..Capabilities::default()
-        }),
+        capabilities: Some(Capabilities::default().with_context_window(Some(100))),
     }];
     let written = Gemini.write_models(&models, 7);
     assert_eq!(Gemini.read_models(&written).unwrap(), models);

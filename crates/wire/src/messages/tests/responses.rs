@@ -50,10 +50,7 @@ fn finish_reasons_are_read_and_written() {
         let again = Messages.read_response(again.body, 0).unwrap();
         assert_eq!(again.finish, expected, "{word}");
     }
-    let cut = Response {
-        finish: FinishReason::ContentFilter,
-        ..Response::new(Vec::new())
-    };
+    let cut = Response::new(Vec::new()).with_finish(FinishReason::ContentFilter);
     let written = Messages.write_response(&cut, &reply());
     assert_eq!(written.losses[0].field, "finish");
 }
@@ -73,10 +70,8 @@ fn a_refusal_keeps_its_explanation() {
         "{body}"
     );
 
-    let foreign = Response {
-        finish: FinishReason::Refusal,
-        ..Response::new(vec![Part::Refusal(Text::new("no"))])
-    };
+    let foreign =
+        Response::new(vec![Part::Refusal(Text::new("no"))]).with_finish(FinishReason::Refusal);
     let written = Messages.write_response(&foreign, &reply());
     assert!(written.losses.is_empty());
     let again = Messages.read_response(written.body, 0).unwrap();
@@ -130,10 +125,7 @@ fn cache_writes_are_told_apart_by_how_long_they_are_kept() {
     ];
     for (counts, expected) in cases {
         assert_eq!(usage(counts), expected, "{counts}");
-        let response = Response {
-            usage: expected,
-            ..Response::new(vec![Part::text("hi")])
-        };
+        let response = Response::new(vec![Part::text("hi")]).with_usage(expected);
         let written = Messages.write_response(&response, &reply()).body;
         let again = Messages.read_response(written, 0).unwrap();
         assert_eq!(again.usage, expected, "written and read: {counts}");

@@ -32,16 +32,16 @@ fn a_reverted_edit_changes_no_byte() {
 }
 
 fn response(parts: Vec<Part>, finish: FinishReason) -> Response {
-    Response {
-        finish,
-        usage: Usage::new(30, 9)
-            .with_cache_read(10)
-            .with_cache_write(5)
-            .with_reasoning(2),
-        id: Some("msg_1".into()),
-        reported_model: Some("m".into()),
-        ..Response::new(parts)
-    }
+    Response::new(parts)
+        .with_finish(finish)
+        .with_usage(
+            Usage::new(30, 9)
+                .with_cache_read(10)
+                .with_cache_write(5)
+                .with_reasoning(2),
+        )
+        .with_id(Some("msg_1".into()))
+        .with_reported_model(Some("m".into()))
 }
 
 #[test]

@@ -31,10 +31,7 @@ fn model_lists_are_read_with_the_fields_of_newer_servers() {
 
 #[test]
 fn model_lists_round_trip() {
-    let capabilities = Capabilities {
-        context_window: Some(8_192),
-        ..Capabilities::text_only()
-    };
+    let capabilities = Capabilities::text_only().with_context_window(Some(8_192));
     let models = [model("a", Some(capabilities))];
     let body = CHAT.write_models(&models, 1_700_000_000);
     assert_eq!(
@@ -86,10 +83,7 @@ fn show_reports_context_window_capabilities_and_think_values() {
 
 #[test]
 fn show_responses_round_trip() {
-    let capabilities = Capabilities {
-        context_window: Some(8_192),
-        ..Capabilities::default()
-    };
+    let capabilities = Capabilities::default().with_context_window(Some(8_192));
     let body = write_show(&model("a", Some(capabilities.clone())), 1_700_000_000);
     assert_eq!(read_show(&body).unwrap().capabilities, capabilities);
     assert_eq!(read_show_request(br#"{"model":"a"}"#).unwrap(), "a");

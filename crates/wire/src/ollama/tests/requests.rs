@@ -63,7 +63,7 @@ fn image_types_are_sniffed_for_every_role() {
             {{"role":"user","content":"hear","images":["UklGRgAAAABXQVZF","no base64"]}}]}}"#
     ));
     let messages = &incoming.request.prompt().messages;
-    let is_png = |part: &Part| matches!(part, Part::Image(i) if i.media_type == "image/png" && i.data == PNG);
+    let is_png = |part: &Part| matches!(part, Part::Image(i) if i.media_type == "image/png" && i.data[..] == PNG[..]);
     assert!(messages[0].parts[1..].iter().all(is_png));
     let result = messages[1].tool_results().next().unwrap();
     assert!(result.parts.iter().all(is_png) && result.parts.len() == 1);

@@ -166,11 +166,7 @@ fn responses_and_streams_round_trip() {
         (vec![], FinishReason::Stop),
     ];
     for (parts, finish) in rows {
-        let response = Response {
-            finish,
-            usage,
-            ..Response::new(parts)
-        };
+        let response = Response::new(parts).with_finish(finish).with_usage(usage);
         let written = Responses.write_response(&response, &reply());
         assert!(written.losses.is_empty());
         let again = Responses.read_response(written.body, 0).unwrap();

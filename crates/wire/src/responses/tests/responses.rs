@@ -130,18 +130,16 @@ fn usage_needs_no_conversion() {
 #[test]
 fn a_foreign_response_has_all_fields_that_official_clients_require() {
     let other = Native::new(Dialect::new("anthropic-messages"));
-    let response = Response {
-        usage: Usage::new(3, 2),
-        ..Response::new(vec![
-            Part::Reasoning(Reasoning {
-                text: "hm".into(),
-                native: other.with("field", Json::string("thinking")).into_option(),
-            }),
-            Part::text("a"),
-            Part::text("b"),
-            Part::ToolCall(majordomo_llm::ToolCall::new("toolu_1", "t", "{}")),
-        ])
-    };
+    let response = Response::new(vec![
+        Part::Reasoning(Reasoning {
+            text: "hm".into(),
+            native: other.with("field", Json::string("thinking")).into_option(),
+        }),
+        Part::text("a"),
+        Part::text("b"),
+        Part::ToolCall(majordomo_llm::ToolCall::new("toolu_1", "t", "{}")),
+    ])
+    .with_usage(Usage::new(3, 2));
     let written = Responses.write_response(&response, &reply());
     assert_eq!(
         written.body,
@@ -190,10 +188,7 @@ fn an_inexpressible_finish_reason_is_a_listed_loss() {
         FinishReason::ContextWindow,
         FinishReason::Paused,
     ] {
-        let response = Response {
-            finish,
-            ..Response::new(vec![Part::text("x")])
-        };
+        let response = Response::new(vec![Part::text("x")]).with_finish(finish);
         let losses = Responses.write_response(&response, &reply()).losses;
         assert_eq!(losses[0].field, "finish");
     }

@@ -176,7 +176,7 @@ fn is_image(part: &Part) -> bool {
 
 fn image_key(part: &Part) -> Option<String> {
     match part {
-        Part::Image(image) => Some(format!("{} {:?}", image.media_type, image.data)),
+        Part::Image(image) => Some(format!("{} {:?}", image.media_type, &image.data[..])),
         Part::RemoteImage(image) => Some(image.url.clone()),
         _ => None,
     }

@@ -19,10 +19,7 @@ struct Case {
 }
 
 fn text(text: &str) -> Response {
-    Response {
-        usage: Usage::new(7, 3),
-        ..Response::new(vec![Part::text(text)])
-    }
+    Response::new(vec![Part::text(text)]).with_usage(Usage::new(7, 3))
 }
 
 fn cases() -> Vec<Case> {
@@ -52,10 +49,8 @@ fn cases() -> Vec<Case> {
             name: "tool calling",
             request: json!({"input": [{"type": "message", "role": "user", "content": "Weather?"}],
                 "tools": [tool], "tool_choice": "auto", "parallel_tool_calls": false}),
-            response: Response {
-                finish: FinishReason::ToolCalls,
-                ..Response::new(vec![Part::ToolCall(call)])
-            },
+            response: Response::new(vec![Part::ToolCall(call)])
+                .with_finish(FinishReason::ToolCalls),
         },
         Case {
             name: "image input",
@@ -78,18 +73,12 @@ fn cases() -> Vec<Case> {
                 "metadata": {"a": "b"}, "reasoning": {"effort": "low"}, "store": true,
                 "prompt_cache_key": "k", "safety_identifier": "u", "truncation": "auto", "top_logprobs": 2,
                 "text": {"format": {"type": "json_schema", "name": "n", "schema": {"type": "object"}}}}),
-            response: Response {
-                usage: Usage::new(1, 1).with_reasoning(1),
-                ..Response::new(thinking)
-            },
+            response: Response::new(thinking).with_usage(Usage::new(1, 1).with_reasoning(1)),
         },
         Case {
             name: "incomplete",
             request: json!({"input": "hi", "max_output_tokens": 1}),
-            response: Response {
-                finish: FinishReason::Length,
-                ..text("Hel")
-            },
+            response: text("Hel").with_finish(FinishReason::Length),
         },
     ]
 }

@@ -5,17 +5,11 @@ use majordomo_llm::{Event, FinishReason, Part, Reasoning, Response, Text, ToolCa
 use super::{png, reasoning};
 
 fn response_of(parts: Vec<Part>) -> Response {
-    Response {
-        usage: Usage::new(12, 7),
-        ..Response::new(parts)
-    }
+    Response::new(parts).with_usage(Usage::new(12, 7))
 }
 
 fn finished_with(finish: FinishReason) -> Response {
-    Response {
-        finish,
-        ..response_of(vec!["So far".into()])
-    }
+    response_of(vec!["So far".into()]).with_finish(finish)
 }
 
 fn call(id: &str, name: &str, arguments: &str) -> Part {
@@ -24,10 +18,7 @@ fn call(id: &str, name: &str, arguments: &str) -> Part {
 
 /// All responses, by name.
 pub(crate) fn responses() -> Vec<(&'static str, Response)> {
-    let usage = |usage: Usage| Response {
-        usage,
-        ..response_of(vec!["hi".into()])
-    };
+    let usage = |usage: Usage| response_of(vec!["hi".into()]).with_usage(usage);
     let weather = || call("call_1", "get_weather", r#"{"city":"Paris"}"#);
     let mut refused = response_of(vec![Part::Refusal(Text::new("I would rather not."))]);
     refused.finish = FinishReason::Refusal;
