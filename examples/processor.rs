@@ -39,10 +39,11 @@ impl Processor for MaskWord {
         task: ProcessorTask<'a, '_>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
         Box::pin(async move {
+            let word = task.value.and_then(Value::as_str).unwrap_or_default();
             for message in &mut task.request.edit().messages {
                 for part in &mut message.parts {
                     if let majordomo::Part::Text(text) = part {
-                        text.text = text.text.replace("swordfish", "*****");
+                        text.text = text.text.replace(word, "*****");
                     }
                 }
             }

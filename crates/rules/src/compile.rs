@@ -5,7 +5,7 @@ use std::sync::Arc;
 use majordomo::nearest::nearest;
 use serde_json::Value;
 
-use super::condition::{Condition, Leaf, Node};
+use super::condition::{BoundProcessor, Condition, Leaf, Node};
 use super::error::{RuleError, RuleField};
 use super::excerpt;
 use super::positions::{self, Op, Position, processed};
@@ -104,12 +104,15 @@ impl<'p> Compiler<'p> {
     }
 
     fn leaf(&mut self, position: &str, op: &str, value: Option<&Value>) -> Option<Leaf> {
-        let (position, op, compiled, processor) = match self.processors.get(position, op) {
+        let (position, op, compiled, bound) = match self.processors.get(position, op) {
             Some(processor) => (
                 processor.position(),
                 processor.op(),
                 processed::compile(processor, value),
-                Some(Arc::clone(processor)),
+                Some(BoundProcessor {
+                    processor: Arc::clone(processor),
+                    value: value.cloned(),
+                }),
             ),
             None => {
                 let (position, op) = self.find(position, op)?;
@@ -122,7 +125,7 @@ impl<'p> Compiler<'p> {
                 op,
                 value: value.map(excerpt::of_value),
                 check,
-                processor,
+                bound,
             }),
             Err(bad) => {
                 self.fail(RuleField::Value, bad.message, bad.suggestion);

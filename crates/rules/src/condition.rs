@@ -27,8 +27,14 @@ pub(super) struct Leaf {
     /// As configured, truncated for the trace.
     pub(super) value: Option<Value>,
     pub(super) check: Box<dyn Check>,
-    /// What runs on a request that matches.
-    pub(super) processor: Option<Arc<dyn Processor>>,
+    /// What runs on a request that matches, if this is the operation of a processor.
+    pub(super) bound: Option<BoundProcessor>,
+}
+
+/// A processor and the value of its condition.
+pub(super) struct BoundProcessor {
+    pub(super) processor: Arc<dyn Processor>,
+    pub(super) value: Option<Value>,
 }
 
 impl fmt::Debug for Leaf {

@@ -8,7 +8,6 @@
 mod tests;
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 
 use futures_util::FutureExt;
 use http::Extensions;
@@ -16,8 +15,8 @@ use majordomo::llm::{Change, redact};
 use majordomo::{Chain, Error, ErrorKind, Request, Result};
 use serde::Serialize;
 
-use crate::condition::Leaf;
-use crate::processor::{Processor, ProcessorError, ProcessorTask};
+use crate::condition::{BoundProcessor, Leaf};
+use crate::processor::{ProcessorError, ProcessorTask};
 use crate::{RuleIndex, RuleSet, Subject};
 
 /// The services that the balancer picks from.
@@ -114,13 +113,14 @@ async fn act(
         return Ok(applied);
     };
     let services = services(rule);
-    for (leaf, processor) in bound(rules, rule) {
+    for (leaf, BoundProcessor { processor, value }) in bound(rules, rule) {
         // In an `any` group, only the members that hold are processed.
         if !leaf.check.holds(subject, rule) {
             continue;
         }
         let task = ProcessorTask {
             request: &mut *request,
+            value: value.as_ref(),
             subject,
             services: &services,
             extensions,
@@ -148,10 +148,10 @@ pub fn destination(rules: &RuleSet, matched: Option<RuleIndex>) -> Destination {
 }
 
 /// The operations of a rule that are processors, in order.
-fn bound(rules: &RuleSet, rule: RuleIndex) -> Vec<(&Leaf, &Arc<dyn Processor>)> {
+fn bound(rules: &RuleSet, rule: RuleIndex) -> Vec<(&Leaf, &BoundProcessor)> {
     let operations = rules.operations(rule).into_iter();
     operations
-        .filter_map(|leaf| Some((leaf, leaf.processor.as_ref()?)))
+        .filter_map(|leaf| Some((leaf, leaf.bound.as_ref()?)))
         .collect()
 }
 

@@ -9,6 +9,7 @@ use majordomo::{BoxFuture, Message, Model, Part, Registry};
 use serde_json::json;
 
 use super::*;
+use crate::processor::Processor;
 use crate::tests::rule;
 use crate::{ConditionSpec, Processors, RuleSpec};
 
@@ -356,4 +357,42 @@ fn the_future_of_apply_is_send() {
         upstreams,
         &extensions,
     ));
+}
+
+/// Appends the value of its condition.
+struct AppendValue;
+
+impl Processor for AppendValue {
+    fn position(&self) -> &'static str {
+        "eyes"
+    }
+
+    fn op(&self) -> &'static str {
+        "open"
+    }
+
+    fn check_value(&self, _: Option<&serde_json::Value>) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn process<'a>(
+        &'a self,
+        task: ProcessorTask<'a, '_>,
+    ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
+        Box::pin(async move {
+            let text = task.value.map(ToString::to_string).unwrap_or_default();
+            task.request.edit().messages.push(Message::user(text));
+            Ok(Vec::new())
+        })
+    }
+}
+
+#[test]
+fn a_processor_gets_the_whole_value_of_each_condition_that_held() {
+    let long = "x".repeat(5_000);
+    let condition = ConditionSpec::leaf("eyes", "open", long.as_str());
+    let rules = compiled([rule("eyes", [condition])], &processors(AppendValue));
+    let (_, request) = pass(&rules, with_image());
+    let last = request.prompt().messages.last().expect("a message").text();
+    assert_eq!(last, format!("\"{long}\""));
 }

@@ -109,6 +109,8 @@ pub trait Processor: Send + Sync {
 pub struct ProcessorTask<'a, 'r> {
     /// The request to change; earlier processors may have changed it already.
     pub request: &'a mut Request,
+    /// The value of the condition that held, which [`Processor::check_value`] has checked.
+    pub value: Option<&'a Value>,
     /// The request as rules saw it, and its context.
     pub subject: &'a Subject<'r>,
     /// The matched rule's active services: the processor's upstreams, in file order.
