@@ -7,7 +7,7 @@ const LONGEST_PARENT: usize = 256;
 /// Longest forwarded `tracestate`, the minimum that vendors must propagate.
 const LONGEST_STATE: usize = 512;
 
-/// The headers `traceparent` and `tracestate`, as they came.
+/// The headers `traceparent` and `tracestate`, as received.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TraceParent {

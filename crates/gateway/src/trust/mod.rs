@@ -3,13 +3,13 @@
 //! `Host` and `Origin` are checked from the head alone, before the body is read, for
 //! every path except the health checks. A browser sends requests on behalf of any open
 //! page and says so: in `Origin`, in `Sec-Fetch-Site`, and in the name that the page used
-//! as `Host`. `client_key` checks keys, `role` their roles on the operator's listener,
+//! as `Host`. `authenticate` checks keys, `role` their roles on the operator's listener,
 //! `session` the cookies of signed-in browsers, and `auth_throttle` limits wrong keys.
 //!
 //! May use `keys` and `refusal`. Knows no dialect, route or target.
 
 mod auth_throttle;
-mod client_key;
+mod authenticate;
 mod cors;
 mod host;
 mod origin;
@@ -25,7 +25,7 @@ use http::{HeaderMap, HeaderValue, Method, Uri};
 use crate::refusal::RequestRefusal;
 
 pub(crate) use auth_throttle::AuthThrottle;
-pub(crate) use client_key::{authenticate_client, presents_key};
+pub(crate) use authenticate::{authenticate_client, presents_key};
 pub(crate) use cors::{Preflight, add_cors_headers};
 pub use origin::{OriginError, Origins};
 pub(crate) use role::{Visible, authorize};

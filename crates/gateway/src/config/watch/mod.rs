@@ -1,4 +1,4 @@
-//! Reads the configuration again when the file changes, and on SIGHUP.
+//! Reloads the configuration when its file changes, and on SIGHUP.
 //!
 //! May use [`Config::load`] and `read_bytes`.
 
@@ -13,7 +13,7 @@ use hangup::Hangup;
 
 use super::{Config, Diagnostics};
 
-/// A configuration file that is read again when it changes, and on SIGHUP.
+/// A configuration file that is reloaded when it changes, and on SIGHUP.
 pub struct ConfigWatch {
     path: PathBuf,
     environment: BTreeMap<String, String>,
