@@ -37,9 +37,9 @@ fn exhausted(error: &Error) -> ClientError {
     } else if let Some(status @ (503 | 529)) = error.status() {
         // Every target reported the same overload: the client's own retries know it.
         (status, Class::Local)
-    } else if error.status() == Some(429) {
-        (429, Class::RateLimited)
-    } else if !benched && error.attempt_log().attempts.iter().all(throttled) {
+    } else if error.status() == Some(429)
+        || !benched && error.attempt_log().attempts.iter().all(throttled)
+    {
         (429, Class::RateLimited)
     } else {
         (if benched { 503 } else { 502 }, Class::Local)

@@ -136,6 +136,8 @@ fn visit_part(part: &mut Part, visit: &mut dyn FnMut(&mut Native)) {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use super::*;
     use crate::{Dialect, Request, Text, Tool};
 
@@ -163,7 +165,7 @@ mod tests {
         });
         prompt.native = native();
         let tool = Opaque::new(DIALECT, "hosted", Json::parse("[7]").unwrap());
-        let images = OpaqueImages::new(vec![1..2], Some("text"));
+        let images = OpaqueImages::new(iter::once(1..2).collect(), Some("text"));
         prompt.hosted_tools.push(tool.with_images(images));
         request
     }
@@ -198,7 +200,10 @@ mod tests {
     #[test]
     fn a_field_that_is_an_image_becomes_a_text_of_its_dialect() {
         let mut native = Native::new(DIALECT).with("block", Json::parse("[1]").unwrap());
-        native.declare_images(0, OpaqueImages::new(vec![0..3], Some("text")));
+        native.declare_images(
+            0,
+            OpaqueImages::new(iter::once(0..3).collect(), Some("text")),
+        );
         native.replace_images(&mut || Some("gone".into()));
         let value = native.get("block").unwrap().as_str();
         assert_eq!(value, r#"{"type":"text","text":"gone"}"#);

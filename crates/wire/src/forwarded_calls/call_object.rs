@@ -32,7 +32,7 @@ impl CallObject {
         cursor.loose_object(|key, cursor| {
             call.fields += 1;
             if &**key != field {
-                return other(&**key, cursor);
+                return other(key, cursor);
             }
             let at = cursor.offset();
             let raw = cursor.raw()?;
