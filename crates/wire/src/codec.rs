@@ -22,7 +22,7 @@ use std::time::SystemTime;
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Dialect, Error, Event, ModelInfo, Request, Response, Result};
 
-use crate::{ClientError, Loss, ReadError, RequestEcho, Stopwatch};
+use crate::{ClientError, EmulatedCall, Loss, ReadError, RequestEcho, Stopwatch};
 
 /// Reads and writes one dialect, for both clients and providers.
 pub trait Codec: Send + Sync {
@@ -34,6 +34,12 @@ pub trait Codec: Send + Sync {
 
     /// Writes a request for a target of this dialect.
     fn write_request(&self, request: &Request, to: &Outgoing<'_>) -> Written;
+
+    /// Returns how to read the response to a request whose forced call this dialect can
+    /// only emulate. It must be applied to what the readers return.
+    fn emulated_call(&self, _request: &Request, _to: &Outgoing<'_>) -> Option<EmulatedCall> {
+        None
+    }
 
     /// Reads a whole response; missing call ids are generated from `first_call`
     /// on.

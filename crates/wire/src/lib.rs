@@ -18,8 +18,8 @@
 //! ```
 //!
 //! Every dialect has a folder with the same files. They share `arguments`,
-//! `base64`, `client_error`, `conversation`, `custom_input`, `declared_tool`, `effort`, `failure`, `framing`,
-//! `function_tool`, `json`, `loss`, `opaque_images`, `open_calls`, `overlong`, `request_echo`,
+//! `base64`, `client_error`, `conversation`, `custom_input`, `declared_tool`, `effort`, `emulated_call`,
+//! `failure`, `framing`, `function_tool`, `json`, `loss`, `opaque_images`, `open_calls`, `overlong`, `request_echo`,
 //! `rfc3339`, `sealed_state`, `splice` and `tool_call_limits`, and use each other only where two
 //! dialects of one vendor overlap.
 
@@ -32,6 +32,7 @@ mod conversation;
 mod custom_input;
 mod declared_tool;
 mod effort;
+mod emulated_call;
 mod failure;
 mod forwarded_calls;
 mod framing;
@@ -56,12 +57,13 @@ mod splice;
 mod stopwatch;
 mod tool_call_limits;
 
-pub use chat::{ask_for_usage, is_usage_chunk};
+pub use chat::{ask_for_usage, is_usage_chunk, text_completions};
 pub use client_error::ClientError;
 pub use codec::{
     Codec, CountTokens, ErrorReply, FailedResponse, Incoming, Outgoing, Reply, StreamReader,
     StreamWriter, Written,
 };
+pub use emulated_call::EmulatedCall;
 pub use forwarded_calls::ForwardedCalls;
 pub use framing::Frames;
 pub use json::ReadError;
@@ -70,5 +72,6 @@ pub use model_name::{model_of, with_model};
 pub use protocol::Protocol;
 pub use read_opaque_image::read_opaque_image;
 pub use request_echo::RequestEcho;
+pub use responses::compaction;
 pub use sealed_state::restore_reasoning;
 pub use stopwatch::Stopwatch;

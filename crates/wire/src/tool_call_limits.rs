@@ -10,7 +10,7 @@ use crate::StreamReader;
 /// Maximum number of calls in one response.
 pub(crate) const MAX_TOOL_CALLS: usize = 128;
 /// Maximum size of one call's arguments; more than any model writes.
-const MAX_ARGUMENT_BYTES: usize = 1024 * 1024;
+pub(crate) const MAX_ARGUMENT_BYTES: usize = 1024 * 1024;
 /// Maximum nesting depth of the arguments.
 const MAX_ARGUMENT_DEPTH: usize = 64;
 

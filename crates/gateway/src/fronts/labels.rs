@@ -43,7 +43,9 @@ fn template(endpoint: &Endpoint) -> Option<&'static str> {
     Some(match endpoint {
         Endpoint::Generate { front, stream, .. } => match (front, stream) {
             (Front::Chat, _) => "/v1/chat/completions",
+            (Front::TextCompletions, _) => "/v1/completions",
             (Front::Responses, _) => "/v1/responses",
+            (Front::Compaction, _) => "/v1/responses/compact",
             (Front::Messages, _) => "/v1/messages",
             (Front::OllamaChat, _) => "/api/chat",
             (Front::OllamaGenerate, _) => "/api/generate",

@@ -21,7 +21,11 @@ pub(crate) use path::{Endpoint, StreamMode, endpoint};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Front {
     Chat,
+    /// The same dialect as chat; requests and responses differ.
+    TextCompletions,
     Responses,
+    /// The same dialect as responses; requests and responses differ.
+    Compaction,
     Messages,
     Gemini,
     OllamaChat,
@@ -32,8 +36,8 @@ pub(crate) enum Front {
 impl Front {
     pub(crate) fn protocol(self) -> Protocol {
         match self {
-            Self::Chat => Protocol::Chat,
-            Self::Responses => Protocol::Responses,
+            Self::Chat | Self::TextCompletions => Protocol::Chat,
+            Self::Responses | Self::Compaction => Protocol::Responses,
             Self::Messages => Protocol::Messages,
             Self::Gemini => Protocol::Gemini,
             Self::OllamaChat | Self::OllamaGenerate => Protocol::Ollama,
@@ -43,6 +47,8 @@ impl Front {
     pub(crate) fn codec(self) -> &'static dyn Codec {
         match self {
             Self::OllamaGenerate => ollama::generate(),
+            Self::TextCompletions => majordomo_wire::text_completions(),
+            Self::Compaction => majordomo_wire::compaction(),
             other => other.protocol().codec(),
         }
     }
@@ -51,10 +57,13 @@ impl Front {
         self.protocol().dialect()
     }
 
-    /// Whether responses of a target of the same dialect can be forwarded unchanged. A
-    /// generate request may reach its target as a chat.
+    /// Whether responses of a target of the same dialect can be forwarded unchanged. Other
+    /// endpoints of a dialect reach their target as ordinary generations.
     pub(crate) fn forwards(self) -> bool {
-        self != Self::OllamaGenerate
+        !matches!(
+            self,
+            Self::OllamaGenerate | Self::TextCompletions | Self::Compaction
+        )
     }
 
     /// The media type of a stream.
@@ -69,7 +78,11 @@ impl Front {
     pub(crate) fn keep_alive(self) -> Option<&'static [u8]> {
         match self {
             Self::Messages => Some(b"event: ping\ndata: {\"type\": \"ping\"}\n\n"),
-            Self::Chat | Self::Responses | Self::Gemini => Some(b": keep-alive\n\n"),
+            Self::Chat
+            | Self::TextCompletions
+            | Self::Responses
+            | Self::Compaction
+            | Self::Gemini => Some(b": keep-alive\n\n"),
             Self::OllamaChat | Self::OllamaGenerate => None,
         }
     }
@@ -86,8 +99,9 @@ impl Front {
     pub(crate) fn required_messages(self) -> Option<&'static str> {
         match self {
             Self::Chat | Self::Messages => Some("messages"),
+            Self::TextCompletions => Some("prompt"),
             Self::Gemini => Some("contents"),
-            Self::Responses | Self::OllamaChat | Self::OllamaGenerate => None,
+            Self::Responses | Self::Compaction | Self::OllamaChat | Self::OllamaGenerate => None,
         }
     }
 
@@ -95,7 +109,8 @@ impl Front {
     pub(crate) fn id_prefix(self) -> &'static str {
         match self {
             Self::Chat => "chatcmpl-",
-            Self::Responses => "resp_",
+            Self::TextCompletions => "cmpl-",
+            Self::Responses | Self::Compaction => "resp_",
             Self::Messages => "msg_",
             Self::Gemini | Self::OllamaChat | Self::OllamaGenerate => "",
         }

@@ -88,7 +88,9 @@ pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpo
         "/api/version" => (Endpoint::Version, "GET"),
         "/api/ps" => (Endpoint::Running, "GET"),
         "/v1/chat/completions" => (generate(Front::Chat), "POST"),
+        "/v1/completions" => (generate(Front::TextCompletions), "POST"),
         "/v1/responses" => (generate(Front::Responses), "POST"),
+        "/v1/responses/compact" => (generate(Front::Compaction), "POST"),
         "/v1/messages" => (generate(Front::Messages), "POST"),
         "/v1/responses/input_tokens" => (
             Endpoint::Count {

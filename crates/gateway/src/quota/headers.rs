@@ -16,7 +16,12 @@ const UNITS: [&str; 2] = ["requests", "tokens"];
 /// Adds the tightest rates, in the names of the client's dialect.
 pub(crate) fn add_limit_headers(headers: &mut HeaderMap, front: Front, caller: &CallerLimits) {
     let anthropic = front == Front::Messages;
-    if !anthropic && !matches!(front, Front::Chat | Front::Responses) {
+    if !anthropic
+        && !matches!(
+            front,
+            Front::Chat | Front::TextCompletions | Front::Responses | Front::Compaction
+        )
+    {
         return;
     }
     let rates = caller.stack().rates(caller.now().monotonic);

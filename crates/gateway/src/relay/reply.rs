@@ -24,7 +24,12 @@ pub(crate) fn reply(front: Front, id: &str, model: &str, options: &ReplyOptions)
 fn stopwatch(front: Front, began: Instant) -> Stopwatch {
     match front {
         Front::OllamaChat | Front::OllamaGenerate => Stopwatch::new(move || began.elapsed()),
-        Front::Chat | Front::Responses | Front::Messages | Front::Gemini => Stopwatch::default(),
+        Front::Chat
+        | Front::TextCompletions
+        | Front::Responses
+        | Front::Compaction
+        | Front::Messages
+        | Front::Gemini => Stopwatch::default(),
     }
 }
 

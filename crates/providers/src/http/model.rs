@@ -8,7 +8,7 @@ use majordomo_llm::{
     BoxFuture, Capabilities, Change, Dialect, Error, ErrorKind, EventStream, Model, ModelExtras,
     RawChunkStream, Request, Response, Result,
 };
-use majordomo_wire::Codec;
+use majordomo_wire::{Codec, EmulatedCall, StreamReader};
 
 use super::discovered_traits::DiscoveredTraits;
 use super::event_decoder::EventDecoder;
@@ -18,6 +18,23 @@ use super::streamed_body::StreamedBody;
 use super::{HttpProvider, model_list, offload, preflight};
 use crate::estimate;
 use crate::transport::{TransportRequest, TransportResponse};
+
+/// An encoded request, and how its response is read.
+struct EncodedCall {
+    post: TransportRequest,
+    /// It asks for usage that its client did not ask for.
+    usage_added: bool,
+    /// Its forced call is emulated.
+    emulated: Option<EmulatedCall>,
+}
+
+/// An open stream and its reader.
+struct OpenedStream {
+    body: StreamedBody,
+    reader: Box<dyn StreamReader>,
+    /// It has usage that its client did not ask for.
+    usage_added: bool,
+}
 
 pub(super) struct HttpModel {
     provider: HttpProvider,
@@ -47,9 +64,8 @@ impl HttpModel {
         self.provider.recipe().prepare(request, &self.id)
     }
 
-    /// Encodes a request for this model, recording what is lost. Also returns whether it asks
-    /// for usage that its client did not ask for.
-    fn encode(&self, request: Request, stream: bool) -> Result<(TransportRequest, bool)> {
+    /// Encodes a request for this model, recording what is lost.
+    fn encode(&self, request: Request, stream: bool) -> Result<EncodedCall> {
         let recipe = self.provider.recipe();
         let traits = self.traits.current();
         preflight::check_request(&request, &traits.capabilities, stream)?;
@@ -65,6 +81,7 @@ impl HttpModel {
         let to = majordomo_wire::Outgoing::new(&self.id).stream(stream);
         let to = recipe.encoding(to, &request, &traits);
         let written = self.codec().write_request(&request, &to);
+        let emulated = self.codec().emulated_call(&request, &to);
         for loss in written.losses {
             request.record_change(loss.into());
         }
@@ -84,7 +101,11 @@ impl HttpModel {
         let post = TransportRequest::post(uri, body);
         let post = post.header("content-type", "application/json")?;
         let post = self.provider.apply_settings(post, Some(&request))?;
-        Ok((post, usage_added))
+        Ok(EncodedCall {
+            post,
+            usage_added,
+            emulated,
+        })
     }
 
     /// Whether the request is in the provider's own dialect, which then judges it itself.
@@ -115,9 +136,9 @@ impl HttpModel {
     async fn generate_response(&self, request: Request) -> Result<Response> {
         let first_call = request.prompt().next_call_number();
         let images = request.prompt().image_count() > 0;
-        let (outgoing, _) = self.encode(request, false)?;
+        let EncodedCall { post, emulated, .. } = self.encode(request, false)?;
         self.provider.start_discovery(&self.id, &self.traits);
-        let sending = pin!(self.provider.transport().send(outgoing));
+        let sending = pin!(self.provider.transport().send(post));
         match self.unless_images_unsupported(images, sending).await? {
             TransportResponse::Success(head, body) => {
                 let body = without_byte_order_mark(body);
@@ -125,6 +146,9 @@ impl HttpModel {
                 let response =
                     offload::decode(body, move |body| codec.read_response(body, first_call)).await;
                 let mut response = response.map_err(|error| head.add_request_id(error))?;
+                if let Some(emulated) = emulated {
+                    response = emulated.read_response(response);
+                }
                 response.model.clone_from(&self.name);
                 Ok(response)
             }
@@ -134,17 +158,29 @@ impl HttpModel {
         }
     }
 
-    /// Opens a stream. Also returns whether it has usage that its client did not ask for.
-    async fn open_stream(&self, request: Request) -> Result<(StreamedBody, bool)> {
+    async fn open_stream(&self, request: Request) -> Result<OpenedStream> {
         let images = request.prompt().image_count() > 0;
-        let (outgoing, usage_added) = self.encode(request, true)?;
+        let EncodedCall {
+            post,
+            usage_added,
+            emulated,
+        } = self.encode(request, true)?;
         self.provider.start_discovery(&self.id, &self.traits);
-        let sending = pin!(self.provider.transport().stream(outgoing));
+        let sending = pin!(self.provider.transport().stream(post));
         match self.unless_images_unsupported(images, sending).await? {
             TransportResponse::Success(head, body) => {
                 let (provider, model) = (self.provider.clone(), self.id.clone());
                 let body = StreamedBody::new(body, &head, provider, model);
-                Ok((body, usage_added))
+                let reader = self.codec().stream_reader();
+                let reader = match emulated {
+                    Some(emulated) => emulated.read_stream(reader),
+                    None => reader,
+                };
+                Ok(OpenedStream {
+                    body,
+                    reader,
+                    usage_added,
+                })
             }
             TransportResponse::ErrorStatus(head, body) => {
                 Err(self.provider.decode_error(&head, &body))
@@ -217,13 +253,12 @@ impl Model for HttpModel {
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
         Box::pin(async move {
             let recorder = request.raw_recorder().cloned();
-            let (body, _) = self
+            let OpenedStream { body, reader, .. } = self
                 .open_stream(request)
                 .await
                 .map_err(|e| self.attribute(e))?;
-            let codec = self.codec();
-            let events = EventDecoder::new(body, codec.stream_reader());
-            let events = events.recording(recorder, codec.dialect());
+            let events = EventDecoder::new(body, reader);
+            let events = events.recording(recorder, self.codec().dialect());
             Ok(Box::pin(events) as EventStream)
         })
     }
@@ -246,12 +281,16 @@ impl ModelExtras for HttpModel {
 
     fn own_raw_chunks(&self, request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
         Box::pin(async move {
-            let (body, usage_added) = self
+            let OpenedStream {
+                body,
+                reader,
+                usage_added,
+            } = self
                 .open_stream(request)
                 .await
                 .map_err(|e| self.attribute(e))?;
             let frames = self.provider.recipe().protocol().frames();
-            let mut chunks = RawChunks::new(body, self.codec().stream_reader(), frames);
+            let mut chunks = RawChunks::new(body, reader, frames);
             if usage_added {
                 chunks.hide_usage();
             }

@@ -21,6 +21,7 @@ mod stream_chunk;
 mod stream_reader;
 mod stream_usage;
 mod stream_writer;
+mod text_completions;
 mod tool_calls;
 mod usage;
 mod write_assistant;
@@ -32,6 +33,7 @@ mod write_request;
 mod tests;
 
 pub use stream_usage::{ask_for_usage, is_usage_chunk};
+pub use text_completions::text_completions;
 
 use bytes::Bytes;
 use majordomo_llm::{Dialect, Error, Json, ModelInfo, Native, Request, Response, Result};

@@ -32,16 +32,16 @@ pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
 }
 
 #[derive(Default)]
-struct ChatRequestFields {
-    model: Option<String>,
-    stream: bool,
-    stream_usage: bool,
-    prompt: Prompt,
-    rest: Rest,
+pub(super) struct ChatRequestFields {
+    pub(super) model: Option<String>,
+    pub(super) stream: bool,
+    pub(super) stream_usage: bool,
+    pub(super) prompt: Prompt,
+    pub(super) rest: Rest,
 }
 
 impl ChatRequestFields {
-    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'_>) -> ReadResult<()> {
+    pub(super) fn read_field(&mut self, key: &str, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let prompt = &mut self.prompt;
         match key {
             "model" => self.model = cursor.optional(|c| Ok(c.string()?.into_owned()))?,

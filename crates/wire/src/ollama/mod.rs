@@ -49,8 +49,8 @@ use majordomo_llm::{Dialect, Error, Json, ModelInfo, Native, Request, Response, 
 
 use crate::tool_call_limits::{self, LimitedStreamReader};
 use crate::{
-    ClientError, Codec, ErrorReply, FailedResponse, Incoming, Outgoing, Protocol, ReadError, Reply,
-    StreamReader, StreamWriter, Written,
+    ClientError, Codec, EmulatedCall, ErrorReply, FailedResponse, Incoming, Outgoing, Protocol,
+    ReadError, Reply, StreamReader, StreamWriter, Written,
 };
 
 /// Marks native fields and opaque parts read from this dialect.
@@ -90,6 +90,10 @@ impl Codec for Ollama {
 
     fn write_request(&self, request: &Request, to: &Outgoing<'_>) -> Written {
         write_request::write_request(request, to)
+    }
+
+    fn emulated_call(&self, request: &Request, to: &Outgoing<'_>) -> Option<EmulatedCall> {
+        write_fields::emulated_call(request.prompt(), to)
     }
 
     fn read_response(&self, body: Bytes, first_call: usize) -> Result<Response> {

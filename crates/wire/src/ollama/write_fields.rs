@@ -4,11 +4,12 @@ use majordomo_llm::{Effort, OutputFormat, Prompt, Tool, ToolChoice};
 
 use super::generate::{GENERATE_ONLY, OllamaEndpoint, endpoint};
 use super::{OLLAMA, ThinkSupport};
-use crate::Outgoing;
+use crate::emulated_call;
 use crate::function_tool;
 use crate::json::write_array;
 use crate::loss::{LossVerb, Losses};
 use crate::splice::BodyFields;
+use crate::{EmulatedCall, Outgoing};
 
 /// Returns all fields but `model`, `stream`, `options` and the messages or prompt.
 /// With `same_dialect` the client sent this dialect, so unknown settings are kept.
@@ -19,8 +20,12 @@ pub(super) fn request_fields(
     losses: &mut Losses,
 ) -> BodyFields {
     let mut fields = BodyFields::default();
-    write_tools(prompt, same_dialect, &mut fields, losses);
+    let emulates = emulated_call(prompt, to).is_some();
+    write_tools(prompt, emulates, same_dialect, &mut fields, losses);
     match &prompt.output {
+        OutputFormat::Text if emulates => {
+            emulated_call::write_schema(prompt, fields.value("format"))
+        }
         OutputFormat::Text => {}
         OutputFormat::Json => fields.string("format", "json"),
         OutputFormat::Schema(output) => {
@@ -68,7 +73,21 @@ pub(super) fn has_truncate(prompt: &Prompt) -> bool {
     own.is_some_and(|native| native.get("truncate").is_some())
 }
 
-fn write_tools(prompt: &Prompt, same_dialect: bool, fields: &mut BodyFields, losses: &mut Losses) {
+/// Returns the forced call that `format` can emulate: Ollama Cloud ignores it.
+pub(super) fn emulated_call(prompt: &Prompt, to: &Outgoing<'_>) -> Option<EmulatedCall> {
+    match to.ollama.schema_in_words {
+        true => None,
+        false => EmulatedCall::of(prompt),
+    }
+}
+
+fn write_tools(
+    prompt: &Prompt,
+    emulates: bool,
+    same_dialect: bool,
+    fields: &mut BodyFields,
+    losses: &mut Losses,
+) {
     let (hosted, foreign): (Vec<_>, Vec<_>) =
         prompt.hosted_tools.iter().partition(|h| h.origin == OLLAMA);
     for tool in foreign {
@@ -84,6 +103,11 @@ fn write_tools(prompt: &Prompt, same_dialect: bool, fields: &mut BodyFields, los
         ToolChoice::Auto => {}
         ToolChoice::None => {
             return losses.add("tools", "omitted, since Ollama cannot forbid their use");
+        }
+        ToolChoice::Required | ToolChoice::Named(_) if emulates => {
+            let why = "the call is written as text and read back";
+            losses.record(LossVerb::Converted, "tool_choice", why);
+            losses.record(LossVerb::Added, "output", "the schema of the forced call");
         }
         ToolChoice::Required | ToolChoice::Named(_) => {
             losses.add("tool_choice", "Ollama leaves it to the model");

@@ -17,6 +17,7 @@
 //!
 //! Uses the shared modules of the crate, and `chat` for model lists and errors.
 
+mod compaction;
 mod count_tokens;
 mod echo;
 mod envelope;
@@ -44,6 +45,8 @@ mod write_tools;
 
 #[cfg(test)]
 mod tests;
+
+pub use compaction::compaction;
 
 use bytes::Bytes;
 use majordomo_llm::{Dialect, Error, ModelInfo, Request, Response, Result};

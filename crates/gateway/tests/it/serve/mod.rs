@@ -7,6 +7,7 @@ mod charges;
 mod demo_dialects;
 mod dialect_pairs;
 mod disconnects;
+mod emulations;
 mod explain;
 mod failover;
 mod fidelity;

@@ -98,7 +98,7 @@ fn a_turn_with_tools_and_images_is_written_completely() {
 }
 
 #[test]
-fn a_forced_tool_choice_is_a_loss_and_none_omits_the_tools() {
+fn a_forced_tool_choice_is_listed_and_none_omits_the_tools() {
     let choose = |choice| {
         let (body, losses) = write(&Request::user("x").tool(Tool::new("t")).tool_choice(choice));
         (body.contains("\"tools\""), losses)
@@ -106,8 +106,11 @@ fn a_forced_tool_choice_is_a_loss_and_none_omits_the_tools() {
     assert_eq!(choose(ToolChoice::Auto), (true, vec![]));
     assert_eq!(choose(ToolChoice::None), (false, vec!["tools".to_owned()]));
     for forced in [ToolChoice::Required, ToolChoice::Named("t".into())] {
-        assert_eq!(choose(forced), (true, vec!["tool_choice".to_owned()]));
+        let listed = ["tool_choice", "output"].map(str::to_owned);
+        assert_eq!(choose(forced), (true, listed.to_vec()));
     }
+    let unknown = ToolChoice::Named("other".into());
+    assert_eq!(choose(unknown), (true, vec!["tool_choice".to_owned()]));
 }
 
 #[test]
