@@ -14,6 +14,7 @@ import socket
 import struct
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import chat
@@ -21,6 +22,7 @@ import gemini
 import messages
 import ollama
 import responses
+from obliging import oblige
 from script import Break, Refusal, Reset, answer
 
 DIALECTS = {
@@ -59,13 +61,14 @@ class Handler(BaseHTTPRequestHandler):
         if not dialect.serves(path):
             return self.whole(404, {"error": f"no such path: {path}"})
         with lock:
-            asked.append({"dialect": prefix, "path": self.path, "body": body})
-        reply = answer(dialect.parse(body))
+            asked.append({"dialect": prefix, "path": self.path, "body": body, "at": time.time()})
+        model = dialect.model_of(path, body)
+        parsed = dialect.parse(body)
+        reply = oblige(parsed) if model == "obliging" else answer(parsed)
         if isinstance(reply, Reset):
             return self.reset()
         if isinstance(reply, Refusal):
             return self.whole(reply.status, dialect.refuse(reply), reply.retry_after)
-        model = dialect.model_of(path, body)
         if dialect.streams(path, body):
             return self.stream(dialect, reply, model)
         if isinstance(reply, Break):

@@ -35,6 +35,13 @@ def streams(path: str, body: dict) -> bool:
 
 def parse(body: dict) -> ParsedRequest:
     parsed = ParsedRequest(tools=[tool["function"]["name"] for tool in body.get("tools", [])])
+    functions = [tool["function"] for tool in body.get("tools", [])]
+    parsed.parameters = {it["name"]: it.get("parameters") or {} for it in functions}
+    match body.get("tool_choice"):
+        case "required":
+            parsed.demanded = "*"
+        case {"function": {"name": name}}:
+            parsed.demanded = name
     parsed.schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
     for message in body["messages"]:
         content = message.get("content") or []

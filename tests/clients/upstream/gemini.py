@@ -42,7 +42,14 @@ def streams(path: str, body: dict) -> bool:
 def parse(body: dict) -> ParsedRequest:
     parsed = ParsedRequest()
     for tool in body.get("tools", []):
-        parsed.tools += [function["name"] for function in tool.get("functionDeclarations", [])]
+        for function in tool.get("functionDeclarations", []):
+            parsed.tools.append(function["name"])
+            schema = function.get("parametersJsonSchema") or function.get("parameters") or {}
+            parsed.parameters[function["name"]] = schema
+    calling = (body.get("toolConfig") or {}).get("functionCallingConfig") or {}
+    if calling.get("mode") == "ANY":
+        allowed = calling.get("allowedFunctionNames") or ["*"]
+        parsed.demanded = allowed[0]
     settings = body.get("generationConfig", {})
     parsed.schema = settings.get("responseJsonSchema") or settings.get("responseSchema")
     for content in body["contents"]:

@@ -37,6 +37,12 @@ def lookup(path: str, body: dict):
 
 def parse(body: dict) -> ParsedRequest:
     parsed = ParsedRequest(tools=[tool["name"] for tool in body.get("tools", [])])
+    parsed.parameters = {it["name"]: it.get("input_schema") or {} for it in body.get("tools", [])}
+    match body.get("tool_choice"):
+        case {"type": "any"}:
+            parsed.demanded = "*"
+        case {"type": "tool", "name": name}:
+            parsed.demanded = name
     parsed.schema = ((body.get("output_config") or {}).get("format") or {}).get("schema")
     for message in body["messages"]:
         content = message["content"]

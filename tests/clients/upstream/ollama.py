@@ -42,6 +42,8 @@ def streams(path: str, body: dict) -> bool:
 
 def parse(body: dict) -> ParsedRequest:
     parsed = ParsedRequest(tools=[tool["function"]["name"] for tool in body.get("tools") or []])
+    functions = [tool["function"] for tool in body.get("tools") or []]
+    parsed.parameters = {it["name"]: it.get("parameters") or {} for it in functions}
     parsed.schema = body["format"] if isinstance(body.get("format"), dict) else None
     for message in body["messages"]:
         if message["role"] == "assistant":

@@ -24,6 +24,11 @@ def serves(path: str) -> bool:
 def parse(body: dict) -> ParsedRequest:
     parsed = ParsedRequest()
     declare(parsed, body.get("tools", []), None)
+    match body.get("tool_choice"):
+        case "required":
+            parsed.demanded = "*"
+        case {"type": "function", "name": name}:
+            parsed.demanded = name
     parsed.schema = ((body.get("text") or {}).get("format") or {}).get("schema")
     items = body["input"]
     if isinstance(items, str):
@@ -53,6 +58,7 @@ def declare(parsed: ParsedRequest, tools: list[dict], namespace: str | None):
             parsed.custom[tool["name"]] = namespace
         elif tool["type"] == "function" and namespace is None:
             parsed.tools.append(tool["name"])
+            parsed.parameters[tool["name"]] = tool.get("parameters") or {}
 
 
 def read_content(parsed: ParsedRequest, content) -> str:

@@ -4,18 +4,21 @@
 |-------------------------------------|---------------------------------------------|
 | `call NAME with {JSON}`             | that call, if the tool is offered; then `The tool said: …` |
 | `fail with 418`                     | an error of that status                     |
-| `stumble 3 times with 529 as WORD`  | that error this often, then a response; `reset` instead of a status resets the connection, and `after 2` adds a `retry-after` |
+| `stumble 3 times with 529 as WORD`  | that error this often, then a response; `reset` instead of a status resets the connection; `after 2` adds a `retry-after`, and requests that come earlier are refused as well |
 | `outgrow once as WORD`              | a context-length error, once                |
 | `recall WORD`                       | what the model said earlier, if the client sent it |
 | `break off`                         | half a response, and the connection closes  |
 | anything, with a schema             | a value of the schema                       |
 | anything else                       | `TEXT`, and a line about each image         |
+
+The model `obliging` does what a capable model would: see obliging.py.
 """
 
 import base64
 import json
 import re
 import threading
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -24,7 +27,7 @@ TEXT = 'Grüße, 你好 🎩\n"quoted" \\ done.'
 REFUSED = "the upstream was told to fail"
 INPUT_TOKENS, OUTPUT_TOKENS = 120, 45
 # Claude Code requests the second one on its own.
-MODELS = ["scripted", "claude-opus-5-5"]
+MODELS = ["scripted", "obliging", "claude-opus-5-5"]
 WINDOW = 200_000
 
 
@@ -37,6 +40,9 @@ class ParsedRequest:
     tools: list[str] = field(default_factory=list)
     # Custom tools of Responses, and the namespace of each; their input is a text.
     custom: dict[str, str | None] = field(default_factory=dict)
+    # The parameters of each tool, and the one that must be called, `*` for any.
+    parameters: dict[str, dict] = field(default_factory=dict)
+    demanded: str | None = None
     results: list[str] = field(default_factory=list)  # since the last assistant message
     schema: dict | None = None  # of the response
     images: list[tuple[str, int]] = field(default_factory=list)  # media type and bytes
@@ -90,21 +96,28 @@ class Reset:
     """A connection that is reset before any response."""
 
 
-# How often each scripted failure has happened, by its word.
+# How often each scripted failure has happened, by its word, and until when it holds.
 failures: Counter = Counter()
+holds: dict[str, float] = {}
 lock = threading.Lock()
 
 
-def happens(word: str, times: int) -> bool:
-    """Whether this failure has yet to happen; counts it."""
+def happens(word: str, times: int, pause: float = 0.0) -> bool:
+    """Whether this failure has yet to happen; counts it, once for each pause."""
     with lock:
+        now = time.monotonic()
+        if now < holds.get(word, now):
+            return True
         failures[word] += 1
+        # Clients and clocks are not exact.
+        holds[word] = now + pause * 0.9
         return failures[word] <= times
 
 
 def answer(parsed: ParsedRequest) -> Answer | Break | Refusal | Reset:
     stumble = r"stumble (\d+) times with (\d{3}|reset)(?: after (\d+))? as (\w+)"
-    if (found := re.search(stumble, parsed.user)) and happens(found[4], int(found[1])):
+    found = re.search(stumble, parsed.user)
+    if found and happens(found[4], int(found[1]), float(found[3] or 0)):
         return Reset() if found[2] == "reset" else Refusal(int(found[2]), retry_after=found[3])
     if (found := re.search(r"outgrow once as (\w+)", parsed.user)) and happens(found[1], 1):
         return Refusal(400, too_long=True)
