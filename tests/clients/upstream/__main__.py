@@ -23,7 +23,7 @@ import messages
 import ollama
 import responses
 from obliging import oblige
-from script import Break, Refusal, Reset, answer
+from script import Answer, Break, Refusal, Reset, answer
 
 DIALECTS = {
     "chat": chat,
@@ -65,6 +65,8 @@ class Handler(BaseHTTPRequestHandler):
         model = dialect.model_of(path, body)
         parsed = dialect.parse(body)
         reply = oblige(parsed) if model == "obliging" else answer(parsed)
+        if isinstance(reply, Answer):
+            reply.asked = body
         if isinstance(reply, Reset):
             return self.reset()
         if isinstance(reply, Refusal):

@@ -48,7 +48,7 @@ def parse(body: dict) -> ParsedRequest:
     for message in body["messages"]:
         if message["role"] == "assistant":
             parsed.results.clear()
-            parsed.said += message["content"] + "\n"
+            parsed.said += message.get("content", "") + "\n"
         if message["role"] == "user":
             parsed.user += message["content"] + "\n"
         if message["role"] == "tool":

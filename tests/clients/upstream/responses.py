@@ -70,8 +70,9 @@ def read_content(parsed: ParsedRequest, content) -> str:
     return " ".join(part["text"] for part in content if part["type"] == "input_text")
 
 
-def frame(model: str, status: str, output: list, usage: dict | None) -> dict:
+def frame(answer: Answer, model: str, status: str, output: list, usage: dict | None) -> dict:
     return {
+        "text": answer.asked.get("text") or {"format": {"type": "text"}},
         "id": "resp_1",
         "object": "response",
         "created_at": 1,
@@ -122,11 +123,11 @@ def text_part(text: str) -> dict:
 
 
 def whole(answer: Answer, model: str) -> dict:
-    return frame(model, "completed", [item_of(answer)], USAGE)
+    return frame(answer, model, "completed", [item_of(answer)], USAGE)
 
 
 def stream(answer: Answer, model: str) -> list[bytes]:
-    begun = frame(model, "in_progress", [], None)
+    begun = frame(answer, model, "in_progress", [], None)
     item = item_of(answer)
     text_field = "input" if answer.call and answer.call.custom else "arguments"
     empty = {text_field: ""} if answer.call else {"content": []}

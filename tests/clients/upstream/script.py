@@ -71,6 +71,7 @@ class Answer:
 
     text: str = ""
     call: Call | None = None
+    asked: dict = field(default_factory=dict)  # the request's body, for what responses repeat
 
     def pieces(self) -> list[str]:
         """The text in chunks of a few characters."""
