@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The CPU time that the ledger adds to a request: two gateways, one with a ledger and one
-without, in alternating rounds; see README.md."""
+"""The CPU time that the ledger, and with --limits rates, seats and budgets too, add to a request:
+two gateways, one with them and one without, in alternating rounds; see README.md."""
 import argparse
 import json
 import os
@@ -13,6 +13,10 @@ from pathlib import Path
 import run
 
 LIMIT_US = 3.0
+# Far above the load, so that nothing is refused.
+LIMITS = """limits = { requests_per_minute = 100_000_000, tokens_per_minute = 100_000_000_000, concurrent = 10_000 }
+budget = { month = "100000000 USD" }
+"""
 
 
 def spent(pid):
@@ -28,6 +32,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--requests", type=int, default=20_000)
     parser.add_argument("--binary", default=str(run.ROOT / "target/release/majordomo"))
+    parser.add_argument("--limits", action="store_true", help="limits and a budget, too")
     parser.add_argument("--tools", help="folder with the built `mock` and `load`")
     chosen = parser.parse_args()
     tools = Path(chosen.tools) if chosen.tools else build()
@@ -57,6 +62,9 @@ def measure(chosen, folder, tools, started):
         store = "off" if name == "off" else f"sqlite://{folder}/ledger"
         config = folder / f"{name}.toml"
         text = run.MAJORDOMO.format(port=port, operator=operator, mock=mock, key=run.KEY)
+        if chosen.limits and name == "on":
+            key = f'key = "{run.KEY}"\n'
+            text = text.replace(key, key + LIMITS)
         prices = '[prices."openai-mock/*"]\ninput = "1"\noutput = "10"\n'
         config.write_text(f'{text}[ledger]\nstore = "{store}"\n{prices}')
         command = [chosen.binary, "serve", "--config", str(config)]
@@ -87,7 +95,8 @@ def measure(chosen, folder, tools, started):
         line = f"| {number} | {took['off']:.2f} µs | {took['on']:.2f} µs | {added[-1]:+.2f} µs |"
         print(line, flush=True)
     middle = statistics.median(added)
-    print(f"\nthe ledger adds {middle:.2f} µs of CPU per request (limit {LIMIT_US} µs)")
+    what = "ledger and limits add" if chosen.limits else "the ledger adds"
+    print(f"\n{what} {middle:.2f} µs of CPU per request (limit {LIMIT_US} µs)")
     size = os.path.getsize(chosen.binary) / 2**20
     print(f"at rest {rest['on']:.1f} MB with a ledger, {rest['off']:.1f} MB without; binary {size:.1f} MB")
     return 0 if middle <= LIMIT_US else 1

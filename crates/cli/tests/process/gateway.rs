@@ -66,8 +66,13 @@ impl GatewayCommand {
         let file = folder.path().join("majordomo.toml");
         std::fs::write(&file, with_demo(&self.config)).expect("a file can be written");
         let mut command = Command::new("sh");
+        // The default port may be another gateway's.
+        let operator = match self.config.contains("operator_listen") {
+            true => "",
+            false => "--operator-listen 127.0.0.1:0",
+        };
         let line = format!(
-            "{}\nexec \"$0\" serve --config \"$1\" --listen \"$2\"",
+            "{}\nexec \"$0\" serve --config \"$1\" --listen \"$2\" {operator}",
             self.before
         );
         let listen = self.listen.unwrap_or(([127, 0, 0, 1], 0).into());

@@ -157,7 +157,7 @@ fn undocumented_paths_are_not_found_even_with_a_key() {
         for path in [
             "/v1",
             "/v1/",
-            "/v1/completions",
+            "/v1/edits",
             "/v1/files",
             "/v1/keys",
             "/admin",

@@ -60,6 +60,26 @@ async fn a_request_beyond_the_rate_is_refused_with_the_time_to_wait() {
 }
 
 #[tokio::test]
+async fn waiting_for_the_time_in_a_refusal_admits() {
+    let upstream = Upstream::start(std::iter::repeat_with(answer).take(40)).await;
+    let limits = "[limits]\nrequests_per_minute = 120\n";
+    let server = TestGateway::start(&config(&upstream, limits)).await;
+    let mut refused = None;
+    for _ in 0..40 {
+        let response = server.post("/v1/chat/completions", CHAT).await;
+        if response.status == 429 {
+            refused = Some(response);
+            break;
+        }
+    }
+    let refused = refused.expect("40 requests are more than two a second allow");
+    let millis: u64 = refused.header("retry-after-ms").unwrap().parse().unwrap();
+    tokio::time::sleep(Duration::from_millis(millis)).await;
+    let served = server.post("/v1/chat/completions", CHAT).await;
+    assert_eq!(served.status, 200, "{}", served.text());
+}
+
+#[tokio::test]
 async fn a_budget_that_does_not_cover_the_bound_refuses_before_any_call() {
     let upstream = Upstream::start([answer()]).await;
     let limits = "[limits]\nbudget = { day = \"0.01 USD\" }\nreserve_output = 500000\n";
