@@ -1,4 +1,4 @@
-//! The services of one partition, and the pick among them.
+//! The services of one partition, and how one of them is picked.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ use super::{
     SessionKey, Tactic, Usability,
 };
 
-/// The services of one partition. It is shared by all requests and immutable: a reload
-/// builds a new pool that takes over the state of the old one.
+/// The services of one partition, shared by all requests. The set of services never
+/// changes: a reload builds a new pool that takes over the state of the old one.
 #[derive(Debug)]
 pub struct Pool {
     /// Start of the statistics' timeline; kept across reloads.
@@ -40,7 +40,7 @@ struct Candidates {
 }
 
 impl Pool {
-    /// A pool without any statistics.
+    /// Creates a pool without statistics.
     pub fn new(config: PoolConfig, now: Instant) -> Self {
         Self::build(config, now, None, |config| Service::new(config, now))
     }
@@ -59,7 +59,7 @@ impl Pool {
             let found = known
                 .iter_mut()
                 .find(|service| service.as_ref().is_some_and(same));
-            // Each is taken once: a duplicated id is two services.
+            // Take each service once: a duplicated id denotes two services.
             match found.and_then(Option::take) {
                 Some(service) => service.reloaded(config),
                 None => Service::new(config, self.epoch),
@@ -93,14 +93,14 @@ impl Pool {
         services.map(|(index, service)| (ServiceIndex::new(index), service))
     }
 
-    /// One service; the index must belong to this pool.
+    /// Returns a service. The index must come from this pool.
     pub fn service(&self, index: ServiceIndex) -> &Service {
         &self.services[index.get()]
     }
 
-    /// The order in which a request tries services. Inactive, benched, closed and
-    /// incapable services are excluded. If that excludes all of them, the order holds the
-    /// least bad one alone: the one whose bench ends first, else the one that reopens
+    /// Returns the order in which a request tries services. Inactive, benched, closed and
+    /// incapable services are excluded. If that excludes all of them, the order contains
+    /// only the least bad one: the one whose bench ends first, else the one that reopens
     /// first, else an incapable one. A pool without an active service yields an empty
     /// order.
     ///

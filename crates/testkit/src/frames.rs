@@ -31,7 +31,7 @@ const ACK: u8 = 1;
 /// SETTINGS_INITIAL_WINDOW_SIZE.
 const INITIAL_WINDOW_SIZE: u16 = 4;
 
-/// Empty settings, which start every connection.
+/// An empty SETTINGS frame, the first that each peer sends.
 pub fn settings() -> Bytes {
     frame(SETTINGS, 0, 0, &[])
 }
@@ -41,19 +41,19 @@ pub fn settings_ack() -> Bytes {
     frame(SETTINGS, ACK, 0, &[])
 }
 
-/// Sets the initial window of new streams.
+/// Sets the initial window size of streams.
 pub fn window_settings(size: u32) -> Bytes {
     let mut payload = INITIAL_WINDOW_SIZE.to_be_bytes().to_vec();
     payload.extend_from_slice(&size.to_be_bytes());
     frame(SETTINGS, 0, 0, &payload)
 }
 
-/// Enlarges the window of a stream, or of the connection (0).
+/// Enlarges the window of a stream, or of the connection if `stream` is 0.
 pub fn window_update(stream: u32, more: u32) -> Bytes {
     frame(WINDOW_UPDATE, 0, stream, &more.to_be_bytes())
 }
 
-/// The header of a POST to this path with a bearer key; the body follows.
+/// The HEADERS frame of a POST with a bearer key; the body follows in DATA frames.
 pub fn post(stream: u32, path: &str, key: &str) -> Bytes {
     frame(HEADERS, END_HEADERS, stream, &post_block(path, key))
 }
@@ -78,13 +78,13 @@ fn literal(block: &mut Vec<u8>, name: &[u8], value: &str) {
     block.extend_from_slice(value.as_bytes());
 }
 
-/// The header of a response with status 200.
+/// The HEADERS frame of a response with status 200.
 pub fn ok(stream: u32) -> Bytes {
     // 0x88 is the static table entry ":status 200".
     frame(HEADERS, END_HEADERS, stream, &[0x88])
 }
 
-/// A chunk of a response body.
+/// A DATA frame; the last one ends the stream.
 pub fn data(stream: u32, bytes: &[u8], last: bool) -> Bytes {
     let flags = if last { END_STREAM } else { 0 };
     frame(DATA, flags, stream, bytes)
@@ -102,7 +102,7 @@ pub fn go_away(last: u32, code: u32) -> Bytes {
     frame(GOAWAY, 0, 0, &payload)
 }
 
-/// Any frame, valid or not.
+/// Builds a frame without validating it.
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Bytes {
     let mut frame = BytesMut::with_capacity(9 + payload.len());
     frame.put_uint(payload.len() as u64, 3);

@@ -1,7 +1,7 @@
-//! The loop itself.
+//! The agent loop.
 //!
 //! Its future may be dropped at any await point: all durable state is in the checkpoint,
-//! which is consistent at each of them.
+//! which is consistent at every await point.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -37,8 +37,8 @@ impl RunContext {
     }
 }
 
-/// Runs until the final answer, or until a reason to stop. `unfinished` receives the text
-/// of a response that is still streaming.
+/// Runs until the model gives its final answer or there is a reason to stop. `unfinished`
+/// receives the text of a response that is still streaming.
 pub(super) async fn drive(
     context: &RunContext,
     progress: &mut Checkpoint,
@@ -72,7 +72,7 @@ pub(super) async fn drive(
     }
 }
 
-/// Saves the checkpoint, before anything acts on its latest state.
+/// Saves the checkpoint. Called before anything acts on its latest state.
 pub(super) async fn save(context: &RunContext, progress: &Checkpoint) -> Result<(), StopReason> {
     match &context.store {
         None => Ok(()),

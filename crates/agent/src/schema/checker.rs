@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::char_prefix::char_prefix;
 
-/// Maximum problems to report; a model does not fix more at once.
+/// Maximum number of problems to report; models rarely fix more at once.
 const MAX_PROBLEMS: usize = 8;
-/// Maximum bytes per problem, which may quote a long value.
+/// Maximum bytes per problem; a problem may quote a long value.
 const MAX_PROBLEM_LEN: usize = 300;
 
 /// A compiled schema. Clones share it.

@@ -24,8 +24,8 @@ pub struct ToolOutput {
     items: Vec<OutputItem>,
 }
 
-/// What every provider accepts as a result. In particular, a tool cannot inject calls or
-/// reasoning into the conversation.
+/// One text or image. Only what every provider accepts as a tool result: in particular, a
+/// tool cannot inject calls or reasoning into the conversation.
 #[derive(Clone, Debug, PartialEq)]
 enum OutputItem {
     Text(String),
@@ -66,7 +66,7 @@ impl ToolOutput {
         self
     }
 
-    /// Converts the output into parts: sanitized, and truncated to the limit.
+    /// Converts the output into parts, sanitized and truncated to [`MAX_RESULT_LEN`].
     pub(super) fn into_parts(self) -> Vec<Part> {
         let mut left = MAX_RESULT_LEN;
         let mut parts: Vec<Part> = Vec::with_capacity(self.items.len());
@@ -88,7 +88,7 @@ impl ToolOutput {
     }
 }
 
-/// What a handler may return: a [`ToolOutput`], or any serializable value.
+/// A value that a handler may return: a [`ToolOutput`], or any serializable value.
 pub trait IntoToolOutput {
     /// Converts the value into an output.
     fn into_tool_output(self) -> Result<ToolOutput, serde_json::Error>;

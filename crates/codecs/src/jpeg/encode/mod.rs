@@ -20,9 +20,9 @@ use fdct::{Factors, fdct};
 use huffman::{BitWriter, HuffmanCodes};
 use mcu_rows::{McuRows, ROWS};
 
-/// Luma rows of a row of MCUs.
+/// Luma rows per row of MCUs.
 const MCU_ROWS: u32 = 16;
-/// One row of MCUs in this many is sampled.
+/// A size estimate encodes one in this many rows of MCUs.
 const SAMPLE_INTERVAL: u32 = 6;
 /// Bytes of the marker segments.
 const HEADER_BYTES: u64 = 620;
@@ -75,8 +75,8 @@ struct JpegWriter {
 }
 
 impl JpegWriter {
-    /// Encodes the row of MCUs at `top`. Everything below is inlined here, so that all of
-    /// it is compiled for each SIMD level.
+    /// Encodes the row of MCUs at `top`. Everything that it calls is inlined, so that all
+    /// of it is compiled for each SIMD level.
     #[inline(always)]
     fn write_mcu_row(&mut self, picture: &Picture, top: usize) {
         self.mcu_rows.fill(picture, top);
@@ -128,7 +128,7 @@ fn write_block(
     bits.write_block(&block, more, dc_predictor, codes);
 }
 
-/// The 8×8 samples at a position.
+/// Returns the 8×8 block of samples at `x`, `y`.
 #[inline(always)]
 fn pixels(plane: &[u8], stride: usize, x: usize, y: usize) -> [[u8; 8]; 8] {
     let mut rows = [[0; 8]; 8];
@@ -156,7 +156,7 @@ pub fn estimate_jpeg_size(picture: &Picture, quality: u8, job: &Job) -> Result<u
     Ok(body * u64::from(blocks) / u64::from(sampled) + HEADER_BYTES)
 }
 
-/// One row of MCUs, from the middle of each group.
+/// Builds a picture of the sampled rows of MCUs: the middle one of each group.
 fn sampled_rows(picture: &Picture, sampled: u32, job: &Job) -> Result<Picture, CodecError> {
     let height = sampled * MCU_ROWS;
     let source = |row: u32| {
