@@ -11,7 +11,7 @@ pub trait TokenEstimator: Send + Sync {
 /// Estimates four bytes per token, a thousand tokens per image and a few per message.
 ///
 /// The fallback for unknown targets; providers refine it in
-/// [`ModelExtras::estimate_tokens`](crate::ModelExtras::estimate_tokens).
+/// [`ModelExtras::own_estimate`](crate::ModelExtras::own_estimate).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeuristicEstimator;
 

@@ -42,7 +42,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///     fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>> {
 ///         Box::pin(async move {
 ///             let said = request.prompt().messages.last().map(|last| last.text());
-///             Ok(Response::new(vec![Part::text(said.unwrap_or_default())]))
+///             let parts = vec![Part::text(said.unwrap_or_default())];
+///             Ok(Response::new(parts).with_model(self.name()))
 ///         })
 ///     }
 ///
@@ -69,8 +70,16 @@ pub trait Model: Send + Sync {
 
     /// Returns the operations that differ from their defaults, if there are any.
     ///
-    /// A model that wraps another one forwards them, or loses what the inner model does
-    /// better than the defaults.
+    /// A model that wraps another one has three choices:
+    ///
+    /// - `self.inner.extras()` keeps everything that the inner model does better than the
+    ///   defaults. The extras call the inner model directly, so
+    ///   [`stream`](crate::ModelExt::stream) and [`raw_chunks`](crate::ModelExt::raw_chunks)
+    ///   **bypass the wrapper**. Only a wrapper that may miss requests can do this.
+    /// - `Some(self)`, with an implementation of [`ModelExtras`] that forwards single
+    ///   operations. Those that it does not forward have their defaults: streams use
+    ///   [`events`](Model::events), raw bytes are not supported.
+    /// - `None` loses token counts and embeddings.
     fn extras(&self) -> Option<&dyn ModelExtras> {
         None
     }
@@ -85,7 +94,8 @@ pub trait Provider: Send + Sync {
     /// Returns the model with this id.
     ///
     /// The id is not validated: a wrong id or a missing key surfaces when the model is
-    /// used.
+    /// used. The model then fails with [`ErrorKind::ModelNotFound`] or
+    /// [`ErrorKind::MissingKey`], or with the provider's own error.
     fn model(&self, id: &str) -> Result<Arc<dyn Model>>;
 
     /// Returns the base URL of the API, without credentials, if there is one.
@@ -105,7 +115,7 @@ pub trait Provider: Send + Sync {
         Ok(())
     }
 
-    /// Fetches the list of models.
+    /// Fetches the list of models. The default fails with [`ErrorKind::Unsupported`].
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>>> {
         let error = Error::new(ErrorKind::Unsupported, "model listing is not supported")
             .with_provider(self.name());

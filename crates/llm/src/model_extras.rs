@@ -38,7 +38,7 @@ use crate::{
 /// ```
 pub trait ModelExtras: Model {
     /// Sends the request and streams text deltas, complete tool calls and the final
-    /// [`Response`](crate::Response).
+    /// [`Response`](crate::Response). The default assembles [`events`](Model::events).
     fn own_stream(&self, request: Request) -> BoxFuture<'_, Result<ResponseStream>> {
         stream(self, request)
     }

@@ -81,7 +81,8 @@ pub struct Response {
     pub finish: FinishReason,
     /// Token usage.
     pub usage: Usage,
-    /// The target that served the request, as `provider/model`.
+    /// The target that served the request, as `provider/model`. A chain sets it; a model
+    /// that may be called without one sets it itself.
     pub model: String,
     /// The model name reported by the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]

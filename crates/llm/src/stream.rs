@@ -14,6 +14,40 @@ use crate::{
 };
 
 /// A stream of [`Event`]s. Dropping it cancels the request.
+///
+/// The trait `Stream` is that of the crate `futures-core`. A model that produces its own
+/// events, and middleware that observes those of another model, depend on it, or on
+/// `futures-util` for its combinators.
+///
+/// ```
+/// use std::pin::Pin;
+/// use std::task::{Context, Poll};
+///
+/// use futures_core::Stream;
+/// use majordomo_llm::{Event, EventStream, Result};
+///
+/// /// Counts the bytes that pass through.
+/// struct Counted {
+///     inner: EventStream,
+///     bytes: usize,
+/// }
+///
+/// impl Stream for Counted {
+///     type Item = Result<Event>;
+///
+///     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+///         let item = self.inner.as_mut().poll_next(cx);
+///         if let Poll::Ready(Some(Ok(event))) = &item {
+///             self.bytes += event.content_len();
+///         }
+///         item
+///     }
+/// }
+///
+/// fn counted(inner: EventStream) -> EventStream {
+///     Box::pin(Counted { inner, bytes: 0 })
+/// }
+/// ```
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<Event>> + Send>>;
 
 /// One item of a [`ResponseStream`].

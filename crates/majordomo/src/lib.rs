@@ -33,6 +33,8 @@
 //! # For typed output and tools:
 //! schemars = "1"
 //! serde = { version = "1", features = ["derive"] }
+//! # For models and middleware with event streams of their own:
+//! futures-core = "0.3"
 //! ```
 //!
 //! A key in the environment, such as `ANTHROPIC_API_KEY`, or an `LLM_<NAME>` variable with a
@@ -61,8 +63,8 @@
 //! | call tools by hand | [`agent::Toolbox`] | [tool_loop] |
 //! | embed texts | [`Chain::embed`] | [embeddings] |
 //! | configure keys in code | [`providers::Settings`], [`Registry::register`] | [key_in_code] |
-//! | add a provider of your own | [`Provider`], [`Model`] | [custom_provider] |
-//! | wrap models, adapt requests | [`Chain::wrap`], [`chain::Shape`] | [middleware] |
+//! | add a provider of your own | [`Provider`], [`Model`], [`EventStream`] | [custom_provider] |
+//! | wrap models, adapt requests | [`Chain::wrap`], [`Model::extras`], [`chain::Shape`] | [middleware] |
 //! | observe attempts and benches | [`observe::Observer`] | [observer] |
 //! | test without a network | [`fake::Fake`], [`clock::ManualClock`] | [testing] |
 //! | name specs, also dynamically | [`Registry::alias`], [`registry::Resolver`] | [tiers] |

@@ -49,6 +49,9 @@ impl Chain {
     }
 
     /// Wraps every model, for example to measure or limit it.
+    ///
+    /// Unlike a wrapper around the chain, this keeps the attempt log of streams. See
+    /// [`Model::extras`] for the calls that a wrapper can miss.
     #[must_use]
     pub fn wrap(&self, wrap: impl Fn(&TargetName, Arc<dyn Model>) -> Arc<dyn Model>) -> Self {
         let targets = self.targets.iter();

@@ -43,7 +43,8 @@ pub struct RegistryBuilder {
 }
 
 impl RegistryBuilder {
-    /// Reads these variables instead of the process environment.
+    /// Reads these variables instead of the process environment. DSNs among them need
+    /// their schemes: [`builtins`](Self::builtins) or [`scheme`](Self::scheme).
     #[must_use]
     pub fn environment(mut self, variables: BTreeMap<String, String>) -> Self {
         self.environment = Environment::Fixed(variables);
