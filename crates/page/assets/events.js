@@ -12,6 +12,7 @@
 /**
  * @param {object} handlers
  * @param {(event: RequestEvent) => void} handlers.request
+ * @param {(number: number) => void} [handlers.skipped]
  * @param {(html: string) => void} [handlers.lastHour]
  * @param {(state: "on" | "lost") => void} [handlers.state]
  * @param {() => void} [handlers.missed]
@@ -23,6 +24,7 @@ export function subscribe(handlers) {
   port.onmessage = (message) => {
     const { kind, data } = message.data;
     if (kind === "request") handlers.request(JSON.parse(data));
+    else if (kind === "skipped") handlers.skipped?.(JSON.parse(data));
     else if (kind === "last_hour") handlers.lastHour?.(JSON.parse(data));
     else if (kind === "missed") handlers.missed?.();
     else handlers.state?.(kind === "open" ? "on" : "lost");

@@ -62,6 +62,8 @@ export function start() {
   if (!table || !body || !(form instanceof HTMLFormElement) || !live || !pause) return;
 
   let paused = false;
+  /** Requests that were left out of the stream under load; a reload shows those that are kept. */
+  let skipped = 0;
   /** @type {Map<string, string>} Rows that arrived while paused, newest state of each. */
   const held = new Map();
 
@@ -97,7 +99,7 @@ export function start() {
     pause.setAttribute("aria-pressed", String(paused));
     pause.textContent = paused ? "Resume" : "Pause";
     if (paused) live.textContent = `paused, ${held.size} new`;
-    else if (live.dataset.state === "on") live.textContent = "live";
+    else if (live.dataset.state === "on") live.textContent = skipped ? `live, ${skipped.toLocaleString("en-US")} not shown` : "live";
     else live.textContent = live.dataset.state === "lost" ? "reconnecting" : "";
   }
 
@@ -152,6 +154,10 @@ export function start() {
         show(event.html);
         count();
       }
+    },
+    skipped(number) {
+      skipped += number;
+      label();
     },
     lastHour(html) {
       const place = document.getElementById("last-hour");

@@ -35,6 +35,9 @@ function openStream() {
     if (latest.size > MOST_LATEST) latest.delete(latest.keys().next().value ?? "");
     broadcast({ kind: "request", data });
   });
+  source.addEventListener("skipped", (event) => {
+    broadcast({ kind: "skipped", data: /** @type {MessageEvent} */ (event).data });
+  });
   source.addEventListener("last_hour", (event) => {
     broadcast({ kind: "last_hour", data: /** @type {MessageEvent} */ (event).data });
   });

@@ -3,6 +3,7 @@
 use maud::{DOCTYPE, Markup, html};
 
 use crate::assets::path_of;
+use crate::bidi;
 
 /// A screen of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +137,7 @@ impl Frame {
                 }
             }
         };
-        page.into_string()
+        bidi::visible(page.into_string())
     }
 
     fn navigation(&self) -> Markup {

@@ -13,6 +13,7 @@
 //! ```
 
 mod assets;
+mod bidi;
 mod chart;
 mod connect;
 mod figures;

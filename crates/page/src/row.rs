@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 
+use crate::bidi;
 use crate::figures::{count, duration, time_of_day};
 
 /// Longest list of changes in a row; the request's own screen has all.
@@ -106,7 +107,7 @@ impl RequestRow {
 
 /// Renders a row.
 pub fn request_row(row: &RequestRow) -> String {
-    markup(row).into_string()
+    bidi::visible(markup(row).into_string())
 }
 
 pub(crate) fn markup(row: &RequestRow) -> Markup {

@@ -16,7 +16,7 @@ fn routing(view: &RequestView) -> Option<String> {
     let model = &view.summary.model;
     let Some(route) = &view.route else {
         return (!model.is_empty())
-            .then(|| format!("The client asked for {model}, which is not a route."));
+            .then(|| format!("The client asked for {model}. No route has this name."));
     };
     let asked = match route == model {
         true => format!("The client asked for the route {route}."),
@@ -167,7 +167,7 @@ mod tests {
         };
         assert_eq!(
             tell(&view).join(" "),
-            "The client asked for nope, which is not a route. The client received status 404: no \
+            "The client asked for nope. No route has this name. The client received status 404: no \
              such model."
         );
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 
-use crate::figures::duration;
-use crate::{AttemptView, RequestView};
+use crate::figures::{counted, duration};
+use crate::{AttemptView, RequestView, RowState};
 
 /// Units of the time axis; the policy of the page forbids style attributes.
 const AXIS: f64 = 1_000.0;
@@ -23,9 +23,15 @@ pub(crate) fn chart(view: &RequestView) -> Markup {
     let whole = whole.unwrap_or_default();
     html! {
         @if calls().next().is_none() {
-            p.hint { "No target was called." }
+            @match &view.summary.state {
+                RowState::Running(_) => p.hint {
+                    (counted(view.summary.attempts.unwrap_or_default(), "call", "calls"))
+                    " so far. The timeline follows when the request ends."
+                },
+                _ => p.hint { "No target was called." },
+            }
         } @else {
-            table.waterfall {
+            div.scroll tabindex="0" role="region" aria-label="Timeline" { table.waterfall {
                 thead {
                     tr {
                         th scope="col" { "Call" }
@@ -39,7 +45,7 @@ pub(crate) fn chart(view: &RequestView) -> Markup {
                 tbody {
                     @for (kind, call) in calls() { (line(kind, call, whole)) }
                 }
-            }
+            } }
         }
     }
 }
