@@ -39,12 +39,10 @@ impl Model for ShoutingModel {
         Box::pin(async move {
             let said = request.prompt().messages.last().map(|last| last.text());
             let loud = said.unwrap_or_default().to_uppercase();
-            // A chain sets the model by itself; a caller without a chain needs it too.
             Ok(Response::new(vec![Part::text(loud)]).with_model(&self.name))
         })
     }
 
-    /// A model that streams by itself returns a `futures_core::Stream` of `Event`s.
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
         Box::pin(async move { Ok(self.generate(request).await?.into_event_stream()) })
     }

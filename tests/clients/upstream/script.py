@@ -155,10 +155,14 @@ def sample(schema: dict):
 
 def wanted(parsed: ParsedRequest) -> Call | None:
     """The tool call that the user requests; opencode quotes the prompt."""
-    text = parsed.user.replace('\\"', '"')
-    for match in re.finditer(r"call (\w+) with (?=\{)", text):
-        if match[1] in parsed.tools or match[1] in parsed.custom:
-            arguments, _ = json.JSONDecoder().raw_decode(text, match.end())
+    for text in (parsed.user, parsed.user.replace('\\"', '"')):
+        for match in re.finditer(r"call (\w+) with (?=\{)", text):
+            if match[1] not in parsed.tools and match[1] not in parsed.custom:
+                continue
+            try:
+                arguments, _ = json.JSONDecoder().raw_decode(text, match.end())
+            except ValueError:
+                continue
             namespace = parsed.custom.get(match[1])
             return Call(match[1], arguments, match[1] in parsed.custom, namespace)
     return None
