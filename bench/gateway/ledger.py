@@ -14,7 +14,7 @@ import run
 
 LIMIT_US = 3.0
 # Far above the load, so that nothing is refused.
-LIMITS = """limits = { requests_per_minute = 100_000_000, tokens_per_minute = 100_000_000_000, concurrent = 10_000 }
+LIMITS = """limits = { requests_per_minute = 10_000_000, tokens_per_minute = 1_000_000_000, concurrent = 10_000 }
 budget = { month = "100000000 USD" }
 """
 

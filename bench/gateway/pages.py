@@ -33,7 +33,7 @@ class Page:
         try:
             while chunk := self.response.read1(1 << 16):
                 self.bytes += len(chunk)
-        except (OSError, ValueError, AttributeError):
+        except (OSError, ValueError, AttributeError, http.client.HTTPException):
             pass
 
     def close(self):
