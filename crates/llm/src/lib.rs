@@ -93,6 +93,6 @@ pub use retry_after::retry_after;
 pub use stream::{EventStream, ResponseStream, StreamItem};
 pub use tool::{Tool, ToolCall, ToolChoice, ToolResult};
 pub use usage::Usage;
-pub use wire_source::{BodySpans, WireSource};
+pub use wire_source::{BodySpans, FieldSpan, WireSource};
 
 pub use majordomo_image_header as image_header;

@@ -50,4 +50,16 @@ pub struct BodySpans {
     pub stream: Option<Range<usize>>,
     /// The end of the last field, where others may be added.
     pub end: usize,
+    /// All fields in order, so that an edit does not read a large body again. Empty if they
+    /// were not recorded.
+    pub fields: Arc<[FieldSpan]>,
+}
+
+/// Where a field of a JSON body stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldSpan {
+    /// The key, without quotes. It has no escapes.
+    pub key: Range<usize>,
+    /// The value.
+    pub value: Range<usize>,
 }

@@ -70,28 +70,33 @@ fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
         streams: false,
     };
     let mut up_to_date = same_conversation(request.prompt(), source.prompt());
-    let body = edit.write(source.bytes(), to, |key, value, out| match key {
-        "messages" if !up_to_date => {
-            let one_to_one = |raw: &Vec<&str>| raw.len() == source.prompt().messages.len();
-            let Some(elements) = splice::elements(value).filter(one_to_one) else {
-                return FieldAction::Keep;
-            };
-            up_to_date = true;
-            write_array(out, |array| {
-                splice_messages(
-                    request.prompt(),
-                    source.prompt(),
-                    &elements,
-                    array,
-                    &mut losses,
-                );
-            });
-            FieldAction::Replace
-        }
-        // OpenRouter's form, superseded by `reasoning_effort`.
-        "reasoning" if request.prompt().effort != source.prompt().effort => FieldAction::Remove,
-        _ => FieldAction::Keep,
-    })?;
+    let body = edit.write(
+        source.bytes(),
+        source.spans(),
+        to,
+        |key, value, out| match key {
+            "messages" if !up_to_date => {
+                let one_to_one = |raw: &Vec<&str>| raw.len() == source.prompt().messages.len();
+                let Some(elements) = splice::elements(value).filter(one_to_one) else {
+                    return FieldAction::Keep;
+                };
+                up_to_date = true;
+                write_array(out, |array| {
+                    splice_messages(
+                        request.prompt(),
+                        source.prompt(),
+                        &elements,
+                        array,
+                        &mut losses,
+                    );
+                });
+                FieldAction::Replace
+            }
+            // OpenRouter's form, superseded by `reasoning_effort`.
+            "reasoning" if request.prompt().effort != source.prompt().effort => FieldAction::Remove,
+            _ => FieldAction::Keep,
+        },
+    )?;
     // Without `messages` there is nowhere to splice new ones: build from scratch.
     up_to_date.then(|| Written {
         body,

@@ -90,36 +90,42 @@ fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
         streams: false,
     };
     let mut up_to_date = messages == old.messages;
-    let body = edit.write(source.bytes(), to, |key, value, out| match key {
-        "system" if !same_system => {
-            let reusable = reusable_system(&system, &old.system, value);
-            write_system(&system, &reusable, out, &mut losses);
-            if system.is_empty() {
-                FieldAction::Remove
-            } else {
+    let body = edit.write(
+        source.bytes(),
+        source.spans(),
+        to,
+        |key, value, out| match key {
+            "system" if !same_system => {
+                let reusable = reusable_system(&system, &old.system, value);
+                write_system(&system, &reusable, out, &mut losses);
+                if system.is_empty() {
+                    FieldAction::Remove
+                } else {
+                    FieldAction::Replace
+                }
+            }
+            "messages" if !up_to_date => {
+                let one_to_one = |raw: &Vec<&str>| raw.len() == old.messages.len();
+                let Some(elements) = splice::elements(value).filter(one_to_one) else {
+                    return FieldAction::Keep;
+                };
+                up_to_date = true;
+                let reusable = reusable_messages(messages, &old.messages, &elements);
+                write_array(out, |array| {
+                    MessagesMessageWriter::new(array, &mut losses).write(messages, &reusable);
+                });
                 FieldAction::Replace
             }
-        }
-        "messages" if !up_to_date => {
-            let one_to_one = |raw: &Vec<&str>| raw.len() == old.messages.len();
-            let Some(elements) = splice::elements(value).filter(one_to_one) else {
-                return FieldAction::Keep;
-            };
-            up_to_date = true;
-            let reusable = reusable_messages(messages, &old.messages, &elements);
-            write_array(out, |array| {
-                MessagesMessageWriter::new(array, &mut losses).write(messages, &reusable);
-            });
-            FieldAction::Replace
-        }
-        // Superseded by `output_config`.
-        "output_format"
-            if (&request.prompt().output, request.prompt().effort) != (&old.output, old.effort) =>
-        {
-            FieldAction::Remove
-        }
-        _ => FieldAction::Keep,
-    })?;
+            // Superseded by `output_config`.
+            "output_format"
+                if (&request.prompt().output, request.prompt().effort)
+                    != (&old.output, old.effort) =>
+            {
+                FieldAction::Remove
+            }
+            _ => FieldAction::Keep,
+        },
+    )?;
     // A source without `messages` has no place for new ones: write from
     // scratch.
     up_to_date.then(|| Written {

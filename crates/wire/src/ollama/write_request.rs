@@ -130,30 +130,35 @@ fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
         aliases: &[],
         streams: true,
     };
-    let body = edit.write(source.bytes(), to, |key, value, out| match key {
-        "messages" if !same_conversation(new, old, to) => {
-            let Some(elements) = splice::elements(value) else {
-                return FieldAction::Keep;
-            };
-            write_array(out, |array| {
-                splice_messages(new, old, &elements, to, array, &mut losses);
-            });
-            FieldAction::Replace
-        }
-        "options" if has_options && old_options != new_options => {
-            let edit = BodyEdit {
-                old: &old_options,
-                new: &new_options,
-                aliases: &[],
-                streams: true,
-            };
-            match edit.splice(value, out, |_, _, _| FieldAction::Keep) {
-                true => FieldAction::Replace,
-                false => FieldAction::Keep,
+    let body = edit.write(
+        source.bytes(),
+        source.spans(),
+        to,
+        |key, value, out| match key {
+            "messages" if !same_conversation(new, old, to) => {
+                let Some(elements) = splice::elements(value) else {
+                    return FieldAction::Keep;
+                };
+                write_array(out, |array| {
+                    splice_messages(new, old, &elements, to, array, &mut losses);
+                });
+                FieldAction::Replace
             }
-        }
-        _ => FieldAction::Keep,
-    })?;
+            "options" if has_options && old_options != new_options => {
+                let edit = BodyEdit {
+                    old: &old_options,
+                    new: &new_options,
+                    aliases: &[],
+                    streams: true,
+                };
+                match edit.splice(value, out, |_, _, _| FieldAction::Keep) {
+                    true => FieldAction::Replace,
+                    false => FieldAction::Keep,
+                }
+            }
+            _ => FieldAction::Keep,
+        },
+    )?;
     Some(Written {
         body,
         losses: losses.into_vec(),

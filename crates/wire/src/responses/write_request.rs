@@ -68,7 +68,7 @@ fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     };
     // A request without `input` has no place for new messages.
     let mut placed = request.prompt().messages == source.prompt().messages;
-    let body = edit.write(source.bytes(), to, |key, value, out| {
+    let body = edit.write(source.bytes(), source.spans(), to, |key, value, out| {
         if key != "input" || placed {
             return FieldAction::Keep;
         }

@@ -1,10 +1,9 @@
 //! Top-level fields as a writer writes them, and what an edit changed in them.
 
-use std::collections::{HashMap, HashSet};
-
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::Prompt;
+use majordomo_llm::{BodySpans, Prompt};
 
+use super::object::recorded;
 use super::{FieldAction, ModelAndStream, Rewrite, object};
 use crate::Outgoing;
 use crate::json::Object;
@@ -71,20 +70,30 @@ impl BodyFields {
         found.map(|(_, value)| &value[..])
     }
 
-    /// The first value of each key.
-    fn by_key(&self) -> HashMap<&str, &BytesMut> {
-        let mut first = HashMap::with_capacity(self.0.len());
-        for (key, value) in &self.0 {
-            first.entry(key.as_str()).or_insert(value);
-        }
-        first
-    }
-
     /// Writes all fields.
     pub(crate) fn write(&self, object: &mut Object<'_>) {
         for (key, value) in &self.0 {
             object.value(key).extend_from_slice(value);
         }
+    }
+}
+
+/// The first position of each name among fields. Sorted, since most requests have a few and
+/// some have hundreds that only their client knows.
+struct FieldIndex<'k>(Vec<(&'k str, usize)>);
+
+impl<'k> FieldIndex<'k> {
+    fn new(fields: &'k BodyFields, name: impl Fn(&'k str) -> &'k str) -> Self {
+        let keys = fields.0.iter().map(|(key, _)| name(key));
+        let mut names: Vec<_> = keys.zip(0..).collect();
+        names.sort_unstable();
+        Self(names)
+    }
+
+    fn get(&self, name: &str) -> Option<usize> {
+        let first = self.0.partition_point(|(known, _)| *known < name);
+        let (found, at) = self.0.get(first)?;
+        (*found == name).then_some(*at)
     }
 }
 
@@ -101,12 +110,13 @@ pub(crate) struct BodyEdit<'e> {
 }
 
 impl BodyEdit<'_> {
-    /// Writes the body. `conversation` receives the fields that neither list
-    /// has, writes those that hold the messages, and keeps all others. `None`
-    /// if the source cannot be parsed.
+    /// Writes the body, by its recorded spans if there are any. `conversation`
+    /// receives the fields that neither list has, writes those that hold the
+    /// messages, and keeps all others. `None` if the source cannot be parsed.
     pub(crate) fn write(
         &self,
         source: &Bytes,
+        spans: Option<&BodySpans>,
         to: &Outgoing<'_>,
         conversation: impl FnMut(&str, &str, &mut BytesMut) -> FieldAction,
     ) -> Option<Bytes> {
@@ -114,7 +124,11 @@ impl BodyEdit<'_> {
         let mut out = BytesMut::with_capacity(source.len() + 256);
         let head = ModelAndStream::new(to, self.streams);
         let mut rewriting = BodyRewriter::new(self, Some(head), conversation);
-        object(text, &mut out, &mut rewriting).then(|| out.freeze())
+        let written = match spans.map(|spans| &*spans.fields) {
+            None | Some([]) => object(text, &mut out, &mut rewriting),
+            Some(fields) => recorded(text, fields, &mut out, &mut rewriting),
+        };
+        written.then(|| out.freeze())
     }
 
     /// Like [`BodyEdit::write`], for an object without `model` and `stream`:
@@ -135,24 +149,19 @@ impl BodyEdit<'_> {
         group.and_then(|group| group.first()).unwrap_or(&key)
     }
 
-    /// The first field of each group. Includes the client's unmodelled fields,
-    /// so there may be many.
-    fn by_meaning<'k>(&'k self, fields: &'k BodyFields) -> HashMap<&'k str, usize> {
-        let mut first = HashMap::with_capacity(fields.0.len());
-        for (at, (key, _)) in fields.0.iter().enumerate() {
-            first.entry(self.canonical(key)).or_insert(at);
-        }
-        first
+    /// The first field of each group.
+    fn by_meaning<'k>(&'k self, fields: &'k BodyFields) -> FieldIndex<'k> {
+        FieldIndex::new(fields, |key| self.canonical(key))
     }
 }
 
 struct BodyRewriter<'e, C> {
     edit: &'e BodyEdit<'e>,
     head: Option<ModelAndStream<'e>>,
-    old: HashMap<&'e str, usize>,
-    new: HashMap<&'e str, usize>,
-    /// New fields that replaced one in the source.
-    met: HashSet<&'e str>,
+    old: FieldIndex<'e>,
+    new: FieldIndex<'e>,
+    /// Whether each new field is the first of its group and replaced one in the source.
+    met: Vec<bool>,
     conversation: C,
 }
 
@@ -163,7 +172,7 @@ impl<'e, C> BodyRewriter<'e, C> {
             head,
             old: edit.by_meaning(edit.old),
             new: edit.by_meaning(edit.new),
-            met: HashSet::new(),
+            met: vec![false; edit.new.0.len()],
             conversation,
         }
     }
@@ -176,13 +185,13 @@ impl<C: FnMut(&str, &str, &mut BytesMut) -> FieldAction> Rewrite for BodyRewrite
             return fate;
         }
         let meaning = self.edit.canonical(key);
-        let old = self.old.get(meaning).map(|at| &self.edit.old.0[*at].1);
-        let new = self.new.get(meaning).map(|at| &self.edit.new.0[*at]);
-        match (old, new) {
+        let old = self.old.get(meaning).map(|at| &self.edit.old.0[at].1);
+        match (old, self.new.get(meaning)) {
             (None, None) => (self.conversation)(key, value, out),
             (Some(_), None) => FieldAction::Remove,
-            (old, Some((name, new))) => {
-                self.met.insert(name);
+            (old, Some(at)) => {
+                self.met[at] = true;
+                let new = &self.edit.new.0[at].1;
                 if old == Some(new) {
                     return FieldAction::Keep;
                 }
@@ -196,11 +205,14 @@ impl<C: FnMut(&str, &str, &mut BytesMut) -> FieldAction> Rewrite for BodyRewrite
         if let Some(head) = &mut self.head {
             head.end(object);
         }
-        let old = self.edit.old.by_key();
+        let old = FieldIndex::new(self.edit.old, |key| key);
+        let new = FieldIndex::new(self.edit.new, |key| key);
         for (key, value) in &self.edit.new.0 {
             // An unchanged field that is not in the source has another form
             // there.
-            if !self.met.contains(key.as_str()) && old.get(key.as_str()) != Some(&value) {
+            let met = new.get(key).is_some_and(|at| self.met[at]);
+            let known = old.get(key).map(|at| &self.edit.old.0[at].1);
+            if !met && known != Some(value) {
                 object.value(key).extend_from_slice(value);
             }
         }

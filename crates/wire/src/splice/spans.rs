@@ -1,13 +1,18 @@
-//! Records where `model` and `stream` stand while a body is read, and replaces them
+//! Records where fields stand while a body is read, and replaces `model` and `stream`
 //! without reading it again.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::BodySpans;
+use majordomo_llm::{BodySpans, FieldSpan};
 
 use crate::Outgoing;
 use crate::json::{self, Cursor, Object, ReadError, ReadResult, write_string};
+
+/// The fields of smaller bodies are not recorded: reading them again costs less than the
+/// list.
+const RECORDED: usize = 4_096;
 
 /// Reads the fields of a body with `each` and returns its spans; none for an empty
 /// object.
@@ -16,6 +21,8 @@ pub(crate) fn read_body<'a>(
     mut each: impl FnMut(&str, &mut Cursor<'a>) -> ReadResult<()>,
 ) -> Result<Option<BodySpans>, ReadError> {
     let mut spans = BodySpans::default();
+    let mut fields = Vec::new();
+    let mut recorded = body.len() >= RECORDED;
     json::read(body, |cursor| {
         cursor.object(|key, cursor| {
             let start = cursor.offset();
@@ -30,10 +37,26 @@ pub(crate) fn read_body<'a>(
                 _ => {}
             }
             spans.end = end;
+            match key {
+                Cow::Borrowed(key) if recorded => fields.push(FieldSpan {
+                    key: within(body, key),
+                    value: start..end,
+                }),
+                _ => recorded = false,
+            }
             Ok(())
         })
     })?;
+    if recorded {
+        spans.fields = fields.into();
+    }
     Ok(Some(spans).filter(|spans| spans.end > 0))
+}
+
+/// Where a part of a body stands in it.
+fn within(body: &[u8], part: &str) -> Range<usize> {
+    let start = (part.as_ptr() as usize).wrapping_sub(body.as_ptr() as usize);
+    start..start.wrapping_add(part.len())
 }
 
 /// Copies a body with the `model` and `stream` of an attempt. `streams` is the

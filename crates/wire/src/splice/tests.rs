@@ -82,12 +82,43 @@ fn an_edit_rewrites_only_changed_fields() {
         streams: false,
     };
     let body = edit
-        .write(&source, &Outgoing::new("y"), |_, _, _| FieldAction::Keep)
+        .write(&source, None, &Outgoing::new("y"), |_, _, _| {
+            FieldAction::Keep
+        })
         .unwrap();
     assert_eq!(
         body,
         r#"{"z": 1, "temperature": 0.70, "model": "y", "max_tokens": 9, "stop": "a","seed":3}"#
     );
+}
+
+#[test]
+fn recorded_fields_are_edited_as_those_that_are_read_again() {
+    let long = "x".repeat(5_000);
+    let old = fields(&[("seed", "1"), ("top_p", "1"), ("note", "0")]);
+    let new = fields(&[("seed", "2"), ("note", "0"), ("stop", "[]")]);
+    let edit = BodyEdit {
+        old: &old,
+        new: &new,
+        aliases: &[],
+        streams: false,
+    };
+    for (source, recorded) in [
+        (
+            format!("{{ \"a\" : \"{long}\",\n \"seed\": 1 , \"top_p\":1 , \"model\":\"m\" }} "),
+            4,
+        ),
+        (format!(r#"{{"top_p":1,"é":["{long}"],"stream":true}}"#), 3),
+        (format!(r#"{{"seed":1,"a\u0062":"{long}"}}"#), 0),
+        (r#"{"seed":1}"#.to_owned(), 0),
+    ] {
+        let source = Bytes::from(source);
+        let spans = read_body(&source, |_, _| Ok(())).unwrap();
+        assert_eq!(spans.as_ref().unwrap().fields.len(), recorded);
+        let to = Outgoing::new("y");
+        let write = |spans| edit.write(&source, spans, &to, |_, _, _| FieldAction::Keep);
+        assert_eq!(write(spans.as_ref()).unwrap(), write(None).unwrap());
+    }
 }
 
 #[test]
