@@ -84,7 +84,7 @@ impl Rate {
 /// Dollars per million units.
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        decimal(f, self.0.into(), 6, 0)
+        decimal(f, self.0, 6, 0)
     }
 }
 
@@ -168,7 +168,7 @@ impl fmt::Display for Cost {
         if self.0 < 0 {
             f.write_str("-")?;
         }
-        decimal(f, self.0.unsigned_abs().into(), 9, 2)
+        decimal(f, self.0.unsigned_abs(), 9, 2)
     }
 }
 
@@ -226,14 +226,27 @@ fn scaled(text: &str, places: u32) -> Result<u64, MoneyError> {
         .map_err(|_| MoneyError::TooLarge(text.to_owned()))
 }
 
-/// Writes `value` × 10^-`places` with at least `least` decimal places.
-fn decimal(f: &mut fmt::Formatter<'_>, value: u128, places: u32, least: usize) -> fmt::Result {
-    let unit = 10_u128.pow(places);
-    let fraction = format!("{:0width$}", value % unit, width = places as usize);
-    let kept = fraction.trim_end_matches('0').len().max(least);
-    write!(f, "{}", value / unit)?;
+/// Writes `value` × 10^-`places` with at least `least` decimal places; at most 19 are known.
+///
+/// Every request's cost is written, so this does not allocate.
+fn decimal(f: &mut fmt::Formatter<'_>, value: u64, places: u32, least: usize) -> fmt::Result {
+    let unit = 10_u64.pow(places);
+    let (whole, mut fraction) = (value / unit, value % unit);
+    let mut digits = [b'0'; 19];
+    let places = digits.len().min(places as usize);
+    for digit in digits[..places].iter_mut().rev() {
+        *digit += (fraction % 10) as u8;
+        fraction /= 10;
+    }
+    let significant = digits[..places].iter().rposition(|digit| *digit != b'0');
+    let kept = significant
+        .map_or(0, |last| last + 1)
+        .max(least)
+        .min(places);
+    write!(f, "{whole}")?;
     if kept > 0 {
-        write!(f, ".{}", &fraction[..kept])?;
+        f.write_str(".")?;
+        f.write_str(str::from_utf8(&digits[..kept]).unwrap_or_default())?;
     }
     Ok(())
 }
