@@ -166,7 +166,10 @@ impl CallJournal {
         // The price of its start, whatever is configured by its end.
         let at = i64::try_from(call.at.as_millis()).unwrap_or(i64::MAX);
         let at = unix_millis(request.arrived).saturating_add(at);
-        call.price = request.pricing.price(&call.target, at);
+        call.price = match &hold {
+            Some(hold) => hold.card.clone(),
+            None => request.pricing.price(&call.target, at),
+        };
         let estimated = Quantities::from(&call.usage);
         let price = call.price.as_ref();
         let mut calls = self.calls();

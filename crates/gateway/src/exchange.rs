@@ -24,7 +24,7 @@ use crate::pricing::Pricing;
 use crate::quota::{AttemptLimits, CallerLimits};
 use crate::record::{
     Description, FinishedRequest, Needs, RequestKind, ResponseMetadata, RoutedRequest, Sinks,
-    StartedRequest, TraceParent, UpstreamCall, UsageSource, charge, cut, limit_changes,
+    StartedRequest, TraceParent, UpstreamCall, UsageSource, charge, cut, limit_changes, total,
 };
 use crate::refusal::RequestError;
 use crate::routes::RouteTrace;
@@ -40,7 +40,8 @@ pub(crate) struct Exchange {
     scope: Option<Scope>,
     /// The limits of the caller.
     limits: Option<Arc<CallerLimits>>,
-    record: FinishedRequest,
+    /// Boxed: each of the futures that an exchange passes through has room for it.
+    record: Box<FinishedRequest>,
 }
 
 /// What is known of a request when it arrives.
@@ -54,14 +55,14 @@ pub(crate) struct Arrival {
 
 impl Exchange {
     pub(crate) fn new(arrival: Arrival, sinks: Arc<Sinks>) -> Self {
-        let record = FinishedRequest {
+        let record = Box::new(FinishedRequest {
             id: arrival.id,
             dialect: arrival.front.dialect(),
             kind: arrival.kind,
             endpoint: arrival.endpoint,
             arrived: wall_clock(),
             ..FinishedRequest::default()
-        };
+        });
         sinks.started(&StartedRequest {
             id: &record.id,
             dialect: &record.dialect,
@@ -293,23 +294,18 @@ impl Exchange {
 
     /// What the request has cost, if all prices are known and a provider was called.
     pub(crate) fn cost(&self) -> Option<Cost> {
-        let calls = self.journal.as_ref()?.settled()?;
-        let mut record = FinishedRequest {
-            arrived: self.record.arrived,
-            calls,
-            ..FinishedRequest::default()
-        };
-        charge(&mut record);
-        record.cost().filter(|_| !record.calls.is_empty())
+        let mut calls = self.journal.as_ref()?.settled()?;
+        charge(&mut calls);
+        total(&calls).filter(|_| !calls.is_empty())
     }
 
     /// Completes the record and takes it.
     fn finish(&mut self) -> FinishedRequest {
-        let mut record = std::mem::take(&mut self.record);
+        let mut record = std::mem::take(&mut *self.record);
         record.took = self.began.elapsed();
         let described = self.scope.as_ref().map(Scope::calls).unwrap_or_default();
         self.settle(&mut record);
-        charge(&mut record);
+        charge(&mut record.calls);
         record.descriptions = described.iter().map(Description::from).collect();
         record.change_count = record.changes.len();
         limit_changes(&mut record.changes);

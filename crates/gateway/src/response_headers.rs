@@ -1,9 +1,10 @@
 //! The `x-majordomo-*` response headers.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use majordomo::llm::Change;
 use majordomo_ledger::Cost;
 
@@ -14,32 +15,41 @@ use crate::quota::add_limit_headers;
 /// Longest list of changes; the log has all of them.
 const LONGEST: usize = 2_000;
 
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-majordomo-request-id");
+static ANTHROPIC_REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+static TARGET: HeaderName = HeaderName::from_static("x-majordomo-target");
+static ATTEMPTS: HeaderName = HeaderName::from_static("x-majordomo-attempts");
+static CHANGES: HeaderName = HeaderName::from_static("x-majordomo-changes");
+static BUDGET_EXCEEDED: HeaderName = HeaderName::from_static("x-majordomo-budget-exceeded");
+static COST: HeaderName = HeaderName::from_static("x-majordomo-cost");
+
+/// As many headers as a response usually has, so that the map does not grow.
+const USUAL: usize = 16;
+
 /// Adds the serving target, the number of attempts and the changes.
 pub(crate) fn describe(headers: &mut HeaderMap, front: Front, exchange: &Exchange) {
-    let mut insert = |name: &'static str, value: &str| {
-        if let Ok(value) = HeaderValue::from_str(value) {
+    headers.reserve(USUAL - headers.len().min(USUAL));
+    let mut insert = |name: &HeaderName, value: Cow<'_, str>| {
+        if let Ok(value) = HeaderValue::from_str(&value) {
             headers.insert(name, value);
         }
     };
-    insert("x-majordomo-request-id", exchange.id());
+    insert(&REQUEST_ID, exchange.id().into());
     if front == Front::Messages {
-        insert("request-id", exchange.id());
+        insert(&ANTHROPIC_REQUEST_ID, exchange.id().into());
     }
     if let Some(target) = exchange.target() {
-        insert("x-majordomo-target", &printable(target));
-    }
-    if let Some(attempts) = exchange.attempts() {
-        insert("x-majordomo-attempts", &attempts.to_string());
+        insert(&TARGET, printable(target));
     }
     if !exchange.changes().is_empty() {
-        insert("x-majordomo-changes", &changes(exchange.changes()));
+        insert(&CHANGES, changes(exchange.changes()).into());
     }
     let exceeded = exchange.exceeded_budgets();
     if !exceeded.is_empty() {
-        insert(
-            "x-majordomo-budget-exceeded",
-            &printable(&exceeded.join(", ")),
-        );
+        insert(&BUDGET_EXCEEDED, printable(&exceeded.join(", ")));
+    }
+    if let Some(attempts) = exchange.attempts() {
+        headers.insert(&ATTEMPTS, attempts.into());
     }
     if let Some(caller) = exchange.limits() {
         add_limit_headers(headers, front, caller);
@@ -48,14 +58,21 @@ pub(crate) fn describe(headers: &mut HeaderMap, front: Front, exchange: &Exchang
 
 /// Adds what a whole response cost, if that is known.
 pub(crate) fn add_cost(headers: &mut HeaderMap, cost: Option<Cost>) {
-    let value = cost.and_then(|cost| HeaderValue::from_str(&format!("{cost} USD")).ok());
+    let value = cost.and_then(|cost| HeaderValue::try_from(format!("{cost} USD")).ok());
     if let Some(value) = value {
-        headers.insert("x-majordomo-cost", value);
+        headers.insert(&COST, value);
     }
 }
 
 /// All changes, each subject and verb once.
 fn changes(changes: &[Change]) -> String {
+    // The usual case: nothing to merge.
+    if let [only] = changes
+        && let text = only.to_string()
+        && text.len() <= LONGEST
+    {
+        return printable(&text).into_owned();
+    }
     let mut merged: Vec<Change> = Vec::new();
     // The number of unknown fields is chosen by the client, so merging must be linear.
     let mut positions: HashMap<(&str, &str), usize> = HashMap::new();
@@ -79,7 +96,8 @@ fn changes(changes: &[Change]) -> String {
     }
     let mut text = String::new();
     for change in &merged {
-        let next = printable(&change.to_string());
+        let next = change.to_string();
+        let next = printable(&next);
         if text.len() + next.len() > LONGEST {
             text.push_str(", …");
             break;
@@ -89,11 +107,14 @@ fn changes(changes: &[Change]) -> String {
         }
         text.push_str(&next);
     }
-    printable(&text)
+    printable(&text).into_owned()
 }
 
 /// Header values are printable ASCII.
-fn printable(text: &str) -> String {
+fn printable(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.into();
+    }
     let plain = |c: char| if (' '..='~').contains(&c) { c } else { '?' };
     text.chars().map(plain).collect()
 }

@@ -162,7 +162,7 @@ async fn both_rounds_of_a_repair_are_charged() {
         calls: journal.close(Duration::ZERO),
         ..Default::default()
     };
-    crate::record::charge(&mut record);
+    crate::record::charge(&mut record.calls);
     let costs: Vec<_> = record.calls.iter().map(|call| call.cost.unwrap()).collect();
     let costs: Vec<i64> = costs.into_iter().map(|cost| cost.nanodollars()).collect();
     assert_eq!(costs, [10 * 1_000 + 10_000, 25 * 1_000 + 2 * 10_000]);

@@ -3,7 +3,7 @@
 //! Sharded by id, so that requests on different threads rarely wait for each other.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -15,22 +15,38 @@ use crate::record::{StartedCall, StartedRequest};
 
 const SHARDS: usize = 16;
 
-/// Open requests by id.
-pub(crate) struct OpenRequests {
-    shards: [Mutex<HashMap<Arc<str>, OpenRequest>>; SHARDS],
-    hasher: RandomState,
-    /// Numbers the changes.
-    changes: AtomicU64,
-}
+/// Hashes an id by its end. Ids are our own and random there, so nobody can choose them to
+/// collide, and each request is looked up several times.
+#[derive(Default)]
+struct IdHasher(u64);
 
-impl Default for OpenRequests {
-    fn default() -> Self {
-        Self {
-            shards: Default::default(),
-            hasher: RandomState::new(),
-            changes: AtomicU64::new(0),
+impl Hasher for IdHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        // The end of a text is marked by another byte.
+        if let Some(last) = bytes.last_chunk() {
+            self.0 = u64::from_le_bytes(*last);
+        } else {
+            let each = bytes.iter().map(|byte| u64::from(*byte));
+            self.0 = each.fold(self.0, |sum, byte| sum.rotate_left(8) ^ byte);
         }
     }
+
+    fn finish(&self) -> u64 {
+        // Both ends of the product depend on every digit.
+        let product = u128::from(self.0) * 0x9e37_79b9_7f4a_7c15;
+        (product >> 64) as u64 ^ product as u64
+    }
+}
+
+type IdState = BuildHasherDefault<IdHasher>;
+type Shard = HashMap<Arc<str>, OpenRequest, IdState>;
+
+/// Open requests by id.
+#[derive(Default)]
+pub(crate) struct OpenRequests {
+    shards: [Mutex<Shard>; SHARDS],
+    /// Numbers the changes.
+    changes: AtomicU64,
 }
 
 /// A request that runs.
@@ -163,9 +179,10 @@ impl OpenRequests {
         self.changes.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    fn shard(&self, id: &str) -> MutexGuard<'_, HashMap<Arc<str>, OpenRequest>> {
-        let hash = self.hasher.hash_one(id) as usize;
-        lock(&self.shards[hash % SHARDS])
+    fn shard(&self, id: &str) -> MutexGuard<'_, Shard> {
+        // Other bits than those that place it in the shard.
+        let hash = IdState::default().hash_one(id) >> 32;
+        lock(&self.shards[hash as usize % SHARDS])
     }
 }
 

@@ -50,7 +50,8 @@ pub(crate) enum HoldOutcome {
 /// What is reserved for an attempt.
 pub(crate) struct AttemptHold {
     reservation: Reservation,
-    card: Option<Arc<PriceCard>>,
+    /// The price of the attempt's start.
+    pub(crate) card: Option<Arc<PriceCard>>,
     caller: Arc<CallerLimits>,
     /// The estimated input tokens.
     pub(crate) input: u64,

@@ -10,46 +10,60 @@ use super::caller::CallerLimits;
 use crate::clock::wall_clock;
 use crate::fronts::Front;
 
-/// The units, in the order in which a stack reports its rates.
-const UNITS: [&str; 2] = ["requests", "tokens"];
+/// The names of one unit's headers: its limit, what remains, and when it is full again.
+type Names = [HeaderName; 3];
+
+/// By unit, in the order in which a stack reports its rates.
+static OPENAI: [Names; 2] = [
+    [
+        HeaderName::from_static("x-ratelimit-limit-requests"),
+        HeaderName::from_static("x-ratelimit-remaining-requests"),
+        HeaderName::from_static("x-ratelimit-reset-requests"),
+    ],
+    [
+        HeaderName::from_static("x-ratelimit-limit-tokens"),
+        HeaderName::from_static("x-ratelimit-remaining-tokens"),
+        HeaderName::from_static("x-ratelimit-reset-tokens"),
+    ],
+];
+static ANTHROPIC: [Names; 2] = [
+    [
+        HeaderName::from_static("anthropic-ratelimit-requests-limit"),
+        HeaderName::from_static("anthropic-ratelimit-requests-remaining"),
+        HeaderName::from_static("anthropic-ratelimit-requests-reset"),
+    ],
+    [
+        HeaderName::from_static("anthropic-ratelimit-tokens-limit"),
+        HeaderName::from_static("anthropic-ratelimit-tokens-remaining"),
+        HeaderName::from_static("anthropic-ratelimit-tokens-reset"),
+    ],
+];
 
 /// Adds the tightest rates, in the names of the client's dialect.
 pub(crate) fn add_limit_headers(headers: &mut HeaderMap, front: Front, caller: &CallerLimits) {
-    let anthropic = front == Front::Messages;
-    if !anthropic
-        && !matches!(
-            front,
-            Front::Chat | Front::TextCompletions | Front::Responses | Front::Compaction
-        )
-    {
-        return;
-    }
+    let (names, absolute) = match front {
+        Front::Messages => (&ANTHROPIC, true),
+        Front::Chat | Front::TextCompletions | Front::Responses | Front::Compaction => {
+            (&OPENAI, false)
+        }
+        _ => return,
+    };
     let rates = caller.stack().rates(caller.now().monotonic);
-    for (unit, state) in UNITS.into_iter().zip(rates) {
+    for ([limit, remaining, reset], state) in names.iter().zip(rates) {
         let Some(state) = state else { continue };
-        for (field, value) in fields(state, anthropic) {
-            let name = match anthropic {
-                true => format!("anthropic-ratelimit-{unit}-{field}"),
-                false => format!("x-ratelimit-{field}-{unit}"),
-            };
-            let name = HeaderName::try_from(name);
-            if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(&value)) {
-                headers.insert(name, value);
-            }
+        headers.insert(limit, state.limit.into());
+        headers.insert(remaining, state.remaining.into());
+        if let Ok(value) = HeaderValue::try_from(reset_text(state, absolute)) {
+            headers.insert(reset, value);
         }
     }
 }
 
-fn fields(state: RateState, absolute: bool) -> [(&'static str, String); 3] {
-    let reset = match absolute {
+fn reset_text(state: RateState, absolute: bool) -> String {
+    match absolute {
         true => humantime::format_rfc3339_seconds(wall_clock() + state.reset).to_string(),
         false => go_duration(state.reset),
-    };
-    [
-        ("limit", state.limit.to_string()),
-        ("remaining", state.remaining.to_string()),
-        ("reset", reset),
-    ]
+    }
 }
 
 /// A duration as OpenAI writes it: `6m0s`, `1.5s`, `120ms`.

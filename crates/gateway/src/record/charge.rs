@@ -2,11 +2,11 @@
 
 use majordomo_ledger::{Cost, Quantities, SettleClass};
 
-use super::{FinishedRequest, UpstreamCall, UsageSource};
+use super::{UpstreamCall, UsageSource};
 
-/// Settles the calls of a record, at the prices of their start.
-pub(crate) fn charge(record: &mut FinishedRequest) {
-    for call in &mut record.calls {
+/// Settles calls, at the prices of their start.
+pub(crate) fn charge(calls: &mut [UpstreamCall]) {
+    for call in calls {
         call.settle = settle(call.usage_source);
         call.cost = match (call.settle, &call.price) {
             (SettleClass::Free, _) => Some(Cost::ZERO),

@@ -54,10 +54,11 @@ impl Http1Connection {
         self.idle_since.is_some()
     }
 
-    /// Whether the last exchange is complete and another may start.
+    /// Whether the last exchange is complete and another may start, unless the server has
+    /// closed it or sends more: that is looked at before it is used.
     pub(super) fn is_ready(&mut self) -> bool {
         self.drive(&mut Context::from_waker(Waker::noop()));
-        !self.closed && self.sender.is_ready() && self.peek.is_quiet()
+        !self.closed && self.sender.is_ready()
     }
 
     /// Whether the server has kept the idle connection open and silent.
