@@ -91,23 +91,25 @@ impl Publisher {
                 0 => TICK,
                 _ => TICK_UNDER_LOAD,
             };
-            if !changes.is_empty() {
-                self.publish(&changes);
-                figures.changed = true;
-            }
-            if figures.are_due(now) && self.with_rows.receiver_count() > 0 {
-                let mut out = String::new();
-                event::write_last_hour(&mut out, &now::last_hour_html(&self.feed));
-                let _ = self.with_rows.send(out.into());
-            }
+            figures.changed |= !changes.is_empty();
+            let with_figures = figures.are_due(now);
+            self.publish(&changes, with_figures);
         }
     }
 
-    fn publish(&self, changes: &Changes) {
+    /// Sends everything at once: each reader costs a wake-up and a write per batch.
+    fn publish(&self, changes: &Changes, with_figures: bool) {
         for (sender, with_rows) in [(&self.plain, false), (&self.with_rows, true)] {
-            if sender.receiver_count() > 0 {
+            if sender.receiver_count() == 0 {
+                continue;
+            }
+            let mut out = changes.text(with_rows);
+            if with_rows && with_figures {
+                event::write_last_hour(&mut out, &now::last_hour_html(&self.feed));
+            }
+            if !out.is_empty() {
                 // Fails only without receivers.
-                let _ = sender.send(changes.text(with_rows).into());
+                let _ = sender.send(out.into());
             }
         }
     }
