@@ -19,6 +19,44 @@ use tokio::sync::oneshot;
 const CHAT: &str = r#"{"id":"chatcmpl-1","created":1,"model":"m","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"yes"},"finish_reason":"stop"}],"usage":{"prompt_tokens":12,"completion_tokens":2,"total_tokens":14}}"#;
 const MESSAGES: &str = r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"yes"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":12,"output_tokens":2}}"#;
 
+/// A stream of Chat Completions: a start, chunks of one word, an end.
+fn chat_stream() -> String {
+    let chunk = |delta: &str, finish: &str| {
+        format!(
+            "data: {{\"id\":\"c\",\"created\":1,\"model\":\"m\",\"object\":\"chat.completion.chunk\",\
+             \"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{finish}}}]}}\n\n"
+        )
+    };
+    let mut text = chunk(r#"{"role":"assistant","content":""}"#, "null");
+    for _ in 0..CHUNKS {
+        text += &chunk(r#"{"content":"word "}"#, "null");
+    }
+    text + &chunk("{}", "\"stop\"") + "data: [DONE]\n\n"
+}
+
+/// The same stream in Anthropic's dialect.
+fn messages_stream() -> String {
+    let event =
+        |name: &str, rest: &str| format!("event: {name}\ndata: {{\"type\":\"{name}\"{rest}}}\n\n");
+    let mut text = event(
+        "message_start",
+        r#","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":12,"output_tokens":1}}"#,
+    );
+    let block = r#","index":0,"content_block":{"type":"text","text":""}"#;
+    text += &event("content_block_start", block);
+    for _ in 0..CHUNKS {
+        let delta = r#","index":0,"delta":{"type":"text_delta","text":"word "}"#;
+        text += &event("content_block_delta", delta);
+    }
+    text += &event("content_block_stop", r#","index":0"#);
+    let end =
+        r#","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":9}"#;
+    text += &event("message_delta", end);
+    text + &event("message_stop", "")
+}
+
+/// Chunks of a stream.
+const CHUNKS: usize = 100;
 /// Before counting, connections are opened and buffers grow to their size.
 const WARM_UP: usize = 20;
 const COUNTED: usize = 50;
@@ -26,9 +64,31 @@ const COUNTED: usize = 50;
 /// One kind of request, and the most that it may allocate.
 struct Row {
     name: &'static str,
+    path: &'static str,
     body: String,
     most_allocations: u64,
     most_kib: u64,
+}
+
+/// A coding agent's request: 24 tools with long descriptions, and a conversation.
+fn agent(model: &str, settings: &str) -> String {
+    let words = "Reads a file, line by line, and returns \\\"what\\\" it says.\\n".repeat(48);
+    let tool = |n: usize| {
+        let field =
+            |name: &str| format!(r#""{name}":{{"type":"string","description":"A {name}."}}"#);
+        let fields: Vec<String> = (0..6).map(|n| field(&format!("field_{n}"))).collect();
+        let fields = fields.join(",");
+        format!(
+            r#"{{"name":"tool_{n}","description":"{words}","input_schema":{{"type":"object","properties":{{{fields}}}}}}}"#
+        )
+    };
+    let tools: Vec<String> = (0..24).map(tool).collect();
+    let turn = r#"{"role":"user","content":[{"type":"text","text":"Go on."}]},{"role":"assistant","content":[{"type":"text","text":"Done."}]},"#;
+    format!(
+        r#"{{"model":"{model}","max_tokens":4096,{settings}"system":[{{"type":"text","text":"{words}"}}],"tools":[{}],"messages":[{}{{"role":"user","content":"Hello?"}}]}}"#,
+        tools.join(","),
+        turn.repeat(8)
+    )
 }
 
 /// Up to twenty percent above what was counted when the bounds were set, in a debug build,
@@ -41,15 +101,33 @@ fn rows() -> Vec<Row> {
             r#"{{"model":"{target}/m","max_tokens":99,"messages":[{{"role":"user","content":"Hello?"}}]}}"#
         )
     };
-    let row = |name, body, most_allocations, most_kib| Row {
-        name,
-        body,
-        most_allocations,
-        most_kib,
+    let stream = |target: &str| small(target).replacen('{', r#"{"stream":true,"#, 1);
+    let row = |path| {
+        move |name, body, most_allocations, most_kib| Row {
+            name,
+            path,
+            body,
+            most_allocations,
+            most_kib,
+        }
     };
+    let chat = row("/v1/chat/completions");
+    let messages = row("/v1/messages");
+    // A model that has no such setting.
+    let effort = r#""output_config":{"effort":"high"},"#;
     vec![
-        row("small, same dialect", small("oa"), 120, 56),
-        row("small, translated", small("an"), 140, 62),
+        chat("small, same dialect", small("oa"), 120, 56),
+        chat("small, translated", small("an"), 140, 62),
+        chat("stream of 100 chunks, same dialect", stream("oa"), 140, 92),
+        chat("stream of 100 chunks, translated", stream("an"), 420, 205),
+        messages("agent, same dialect", agent("an/m", effort), 390, 505),
+        messages(
+            "agent, edited",
+            agent("an/claude-sonnet-4-5", effort),
+            540,
+            595,
+        ),
+        messages("agent, translated", agent("oa/m", effort), 455, 720),
     ]
 }
 
@@ -105,7 +183,8 @@ fn start(runtime: &Runtime, folder: &std::path::Path) -> SocketAddr {
 /// What the gateway's thread allocates for some requests on one connection.
 fn count(runtime: &Runtime, gateway: SocketAddr, row: &Row) -> AllocationInfo {
     let head = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        "POST {} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        row.path,
         row.body.len()
     );
     let request = [head.as_bytes(), row.body.as_bytes()].concat();
@@ -149,13 +228,16 @@ fn upstream() -> SocketAddr {
 
 fn serve(stream: &TcpStream) {
     let mut reader = BufReader::new(stream);
-    while let Some((head, _)) = read_message(&mut reader) {
-        let body = match head.contains("/messages") {
-            true => MESSAGES,
-            false => CHAT,
+    while let Some((head, body)) = read_message(&mut reader) {
+        let streams = memmem(&body, br#""stream":true"#);
+        let (kind, body) = match (head.contains("/messages"), streams) {
+            (true, false) => ("application/json", MESSAGES.to_owned()),
+            (false, false) => ("application/json", CHAT.to_owned()),
+            (true, true) => ("text/event-stream", messages_stream()),
+            (false, true) => ("text/event-stream", chat_stream()),
         };
         let response = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );
         let mut writer = stream;
@@ -163,6 +245,10 @@ fn serve(stream: &TcpStream) {
             return;
         }
     }
+}
+
+fn memmem(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
 }
 
 /// The head and body of the next message; `None` at the end.
@@ -179,5 +265,13 @@ fn read_message(reader: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
         .find_map(|(_, value)| value.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body).ok()?;
+    if head.contains("transfer-encoding: chunked") {
+        while !body.ends_with(b"\r\n0\r\n\r\n") {
+            let piece = reader.fill_buf().ok().filter(|piece| !piece.is_empty())?;
+            body.extend_from_slice(piece);
+            let length = piece.len();
+            reader.consume(length);
+        }
+    }
     Some((head, body))
 }
