@@ -20,6 +20,7 @@ mod key_args;
 mod ledger;
 mod ledger_args;
 mod log;
+mod log_fields;
 mod log_filter;
 mod memory;
 mod models;

@@ -11,6 +11,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::args::ServeArgs;
 use crate::error::CliError;
 use crate::log::Log;
+use crate::log_fields::LogFields;
 use crate::{browser, log_filter, memory};
 
 /// Model names listed at startup; the rest are counted.
@@ -58,7 +59,8 @@ fn start_log(log: &Log) {
     let format = tracing_subscriber::fmt()
         .with_writer(move || lines.clone())
         .with_target(false)
-        .with_ansi(false);
+        .with_ansi(false)
+        .fmt_fields(LogFields);
     let variable = std::env::var("RUST_LOG").ok();
     match log_filter::parse(variable.as_deref()) {
         Ok(None) => format.init(),
