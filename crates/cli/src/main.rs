@@ -21,6 +21,7 @@ mod ledger;
 mod ledger_args;
 mod log;
 mod log_filter;
+mod log_json;
 mod memory;
 mod models;
 mod output;
