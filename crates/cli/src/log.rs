@@ -11,6 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
+use majordomo_gateway::config::LogFormat;
+
+use crate::log_json;
+
 /// Lines that may be queued.
 const QUEUE_LINES: usize = 4_096;
 /// How long a line waits for others before it is written.
@@ -34,13 +38,13 @@ enum LogMessage {
 }
 
 impl Log {
-    /// A log that writes to `out`.
-    pub(crate) fn new(out: impl Write + Send + 'static) -> io::Result<Self> {
+    /// A log that writes to `out`. Its own notices have this format.
+    pub(crate) fn new(out: impl Write + Send + 'static, format: LogFormat) -> io::Result<Self> {
         let (queue, lines) = sync_channel(QUEUE_LINES);
         let dropped = Arc::<AtomicU64>::default();
         let lost = Arc::clone(&dropped);
         let thread = std::thread::Builder::new().name("log".to_owned());
-        thread.spawn(move || write(&lines, &lost, out))?;
+        thread.spawn(move || write(&lines, &lost, format, out))?;
         Ok(Self { queue, dropped })
     }
 
@@ -56,7 +60,12 @@ impl Log {
     clippy::disallowed_methods,
     reason = "runs on its own thread, which no request waits for"
 )]
-fn write(lines: &Receiver<LogMessage>, dropped: &AtomicU64, mut out: impl Write) {
+fn write(
+    lines: &Receiver<LogMessage>,
+    dropped: &AtomicU64,
+    format: LogFormat,
+    mut out: impl Write,
+) {
     let mut batch = Vec::new();
     while let Ok(first) = lines.recv() {
         if matches!(first, LogMessage::Line(_)) {
@@ -75,9 +84,13 @@ fn write(lines: &Receiver<LogMessage>, dropped: &AtomicU64, mut out: impl Write)
         // Counted last, since lines are dropped while others are collected.
         let lost = dropped.swap(0, Ordering::Relaxed);
         if lost > 0 {
-            let _ = writeln!(
-                batch,
-                "dropped {lost} log lines: the reader of the log is too slow"
+            let notice = format!("dropped {lost} log lines: the reader of the log is too slow");
+            batch.extend_from_slice(
+                match format {
+                    LogFormat::Text => format!("{notice}\n"),
+                    LogFormat::Json => log_json::message("WARN", &notice),
+                }
+                .as_bytes(),
             );
         }
         // A failed write of the log cannot be reported anywhere.
@@ -128,18 +141,23 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_stalled_reader_costs_lines_but_blocks_no_writer() {
+    /// What is written when twice as many lines as fit arrive at once.
+    fn overflowed(format: LogFormat, line: &str) -> String {
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let mut log = Log::new(Pipe(Arc::clone(&seen))).unwrap();
+        let mut log = Log::new(Pipe(Arc::clone(&seen)), format).unwrap();
         let gate = seen.lock().unwrap();
         for _ in 0..2 * QUEUE_LINES {
-            log.write_all(b"line\n").unwrap();
+            log.write_all(line.as_bytes()).unwrap();
         }
         drop(gate);
         // A flush finds no room while the queue is full.
         while !log.flush() {}
-        let text = String::from_utf8(seen.lock().unwrap().clone()).unwrap();
+        String::from_utf8(seen.lock().unwrap().clone()).unwrap()
+    }
+
+    #[test]
+    fn a_stalled_reader_costs_lines_but_blocks_no_writer() {
+        let text = overflowed(LogFormat::Text, "line\n");
         assert!(
             text.matches("line\n").count() >= QUEUE_LINES,
             "{}",
@@ -149,9 +167,22 @@ mod tests {
     }
 
     #[test]
+    fn the_notice_of_lost_lines_has_the_format_of_the_others() {
+        let text = overflowed(LogFormat::Json, "{}\n");
+        let objects = text
+            .lines()
+            .map(serde_json::from_str::<serde_json::Value>)
+            .collect::<Result<Vec<_>, _>>()
+            .unwrap();
+        let notice = objects.iter().find(|line| line["level"] == "WARN");
+        let message = notice.and_then(|line| line["message"].as_str());
+        assert!(message.unwrap().ends_with("is too slow"), "{message:?}");
+    }
+
+    #[test]
     fn a_flush_waits_for_the_lines_before_it() {
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let mut log = Log::new(Pipe(Arc::clone(&seen))).unwrap();
+        let mut log = Log::new(Pipe(Arc::clone(&seen)), LogFormat::Text).unwrap();
         log.write_all(b"first\nsecond\n").unwrap();
         assert!(log.flush());
         assert_eq!(*seen.lock().unwrap(), b"first\nsecond\n");

@@ -22,6 +22,7 @@ mod ledger_args;
 mod log;
 mod log_fields;
 mod log_filter;
+mod log_json;
 mod memory;
 mod models;
 mod output;

@@ -1,30 +1,36 @@
 //! `majordomo serve`: runs the gateway until it is signaled to stop.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::path::Path;
 
-use majordomo_gateway::{Gateway, ServeOptions, StartError, environment};
-use tracing_subscriber::filter::LevelFilter;
-use tracing_subscriber::layer::SubscriberExt;
+use majordomo_gateway::config::{LogFormat, LogSettings};
+use majordomo_gateway::{Config, Gateway, ServeOptions, StartError, environment, find_config};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::ServeArgs;
 use crate::error::CliError;
 use crate::log::Log;
 use crate::log_fields::LogFields;
+use crate::log_json::JsonFormat;
 use crate::{browser, log_filter, memory};
 
 /// Model names listed at startup; the rest are counted.
 const MOST_NAMES: usize = 12;
 
 pub(crate) async fn run(args: ServeArgs) -> Result<(), CliError> {
-    let log = Log::new(std::io::stderr())?;
-    start_log(&log);
+    let environment = environment();
+    let settings = log_settings(args.config.as_deref(), &environment);
+    let log = Log::new(std::io::stderr(), settings.format)?;
+    start_log(&log, &settings);
     let options = ServeOptions::default()
         .with_config(args.config)
         .with_listen(args.listen)
         .with_operator_listen(args.operator_listen);
-    let gateway = match Gateway::start(&options, environment()).await {
+    let gateway = match Gateway::start(&options, environment).await {
         Ok(gateway) => gateway,
         Err(StartError::Config(problems)) => return Err(CliError::Problems(problems.to_string())),
         Err(other) => return Err(CliError::new(other.to_string())),
@@ -53,25 +59,46 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Writes log lines of level `info` and above, or those that `RUST_LOG` selects.
-fn start_log(log: &Log) {
-    let lines = log.clone();
-    let format = tracing_subscriber::fmt()
-        .with_writer(move || lines.clone())
-        .with_target(false)
-        .with_ansi(false)
-        .fmt_fields(LogFields);
+/// The file's `[log]`. The log starts before the gateway reads its configuration, which may
+/// have something to say; a file with mistakes is reported there.
+fn log_settings(file: Option<&Path>, environment: &BTreeMap<String, String>) -> LogSettings {
+    let file = find_config(file, environment);
+    let config = file.and_then(|file| Config::load(&file, environment).ok());
+    config.map_or_else(LogSettings::default, |config| config.log)
+}
+
+/// Writes log lines of the configured level and above, or those that `RUST_LOG` selects.
+fn start_log(log: &Log, settings: &LogSettings) {
     let variable = std::env::var("RUST_LOG").ok();
-    match log_filter::parse(variable.as_deref()) {
-        Ok(None) => format.init(),
-        Ok(Some(filter)) => {
-            let all = format.with_max_level(LevelFilter::TRACE).finish();
-            all.with(filter).init();
-        }
-        Err(problem) => {
-            format.init();
-            tracing::warn!("{problem}");
-        }
+    let (filter, problem) = match log_filter::parse(variable.as_deref()) {
+        Ok(filter) => (filter, None),
+        Err(problem) => (None, Some(problem)),
+    };
+    let filter = filter.unwrap_or_else(|| Targets::new().with_default(settings.level));
+    let lines = log.clone();
+    let layer = tracing_subscriber::fmt::layer()
+        .with_writer(move || lines.clone())
+        .with_ansi(false);
+    let layer = match settings.format {
+        LogFormat::Text => layer.with_target(false).fmt_fields(LogFields).boxed(),
+        LogFormat::Json => layer.event_format(JsonFormat).boxed(),
+    };
+    tracing_subscriber::registry()
+        .with(layer)
+        .with(filter)
+        .init();
+    if settings.format == LogFormat::Json {
+        // The default hook writes several lines of text.
+        std::panic::set_hook(Box::new(|panic| {
+            let place = panic.location().map(ToString::to_string);
+            let payload = panic.payload();
+            let text = payload.downcast_ref::<&str>().copied();
+            let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+            tracing::error!(place, "panicked: {}", text.unwrap_or("without a message"));
+        }));
+    }
+    if let Some(problem) = problem {
+        tracing::warn!("{problem}");
     }
 }
 

@@ -396,7 +396,7 @@ mod tests {
         let error = error.with_attempt_log(attempt_log).into();
         exchange.interrupted(&error, Class::Local);
         drop(exchange);
-        let page = metrics.page(&[], true);
+        let page = metrics.page().finish();
         let line = "majordomo_attempts_total{target=\"up/m\",outcome=\"failed\"} 1";
         assert!(page.contains(line), "{page}");
     }

@@ -291,6 +291,7 @@ impl Gateway {
             ],
             tls: server.tls.is_some(),
             ledger: self.state.config().ledger.clone(),
+            log: self.state.config().log.clone(),
         };
         let quotas = context.quotas();
         let webhook = {

@@ -1,6 +1,7 @@
 //! The log lines of requests.
 
 use majordomo_testkit::{Script, Upstream};
+use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 
 use crate::gateway::{EVENT, GatewayCommand, GatewayProcess, chat_request, provider, until};
@@ -102,4 +103,58 @@ async fn an_invalid_rust_log_is_reported_and_ignored() {
     gateway.send(chat_request("demo/text", false)).await;
     let log = gateway.log_until("outcome=").await;
     assert!(log.contains("WARN RUST_LOG is ignored: "), "{log}");
+}
+
+/// The table of a line's fields.
+const GUIDE: &str = include_str!("../../../../docs/guide/operations.md");
+
+#[tokio::test]
+async fn with_json_every_line_is_an_object_of_documented_fields() {
+    let upstream = Upstream::start([refusing(500), refusing(500)]).await;
+    let config = format!("[log]\nformat = \"json\"\n{}", provider(&upstream));
+    let gateway = GatewayCommand::with(config).start().await;
+    gateway.send(chat_request("demo/text", false)).await;
+    gateway.send(chat_request("demo/text", true)).await;
+    gateway.send(chat_request("up/m", false)).await;
+    let log = gateway.log_until("\"failed\"").await;
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}")))
+        .collect();
+    let requests: Vec<&Value> = lines
+        .iter()
+        .filter(|line| line.get("request").is_some())
+        .collect();
+    let messages = requests.iter().map(|line| line["message"].as_str());
+    let expected = [Some("served"), Some("served"), Some("failed")];
+    assert_eq!(messages.collect::<Vec<_>>(), expected, "{log}");
+    for line in &requests {
+        assert!(line["took_ms"].is_number(), "{line}");
+        for name in line.as_object().expect("an object").keys() {
+            assert!(
+                GUIDE.contains(&format!("`{name}`")),
+                "{name} is not documented"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_level_of_the_file_applies_unless_rust_log_is_set() {
+    for (variable, served) in [(None, 0), (Some("info"), 1)] {
+        let upstream = Upstream::start([refusing(500), refusing(500)]).await;
+        let config = format!("[log]\nlevel = \"warn\"\n{}", provider(&upstream));
+        let gateway = GatewayCommand {
+            environment: variable
+                .map(|level| ("RUST_LOG", level.to_owned()))
+                .into_iter()
+                .collect(),
+            ..GatewayCommand::with(config)
+        };
+        let gateway = gateway.start().await;
+        gateway.send(chat_request("demo/text", false)).await;
+        gateway.send(chat_request("up/m", false)).await;
+        let log = gateway.log_until(" WARN failed ").await;
+        assert_eq!(log.matches(" INFO served ").count(), served, "{log}");
+    }
 }

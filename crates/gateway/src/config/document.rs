@@ -6,8 +6,8 @@ use super::reader::{ConfigField, ConfigReader, Section};
 use super::specs::{self, SpecEntry, SpecNames};
 use super::{
     Config, KeyRole, ServerSettings, ServiceEntry, chain, exposed_without_keys, fetch, keys,
-    ledger, limits, operator_exposed_without_role, page, prices, providers, routes, server, teams,
-    unreachable, vision,
+    ledger, limits, log, operator_exposed_without_role, page, prices, providers, routes, server,
+    teams, unreachable, vision,
 };
 
 /// Reads every section, then checks what involves more than one.
@@ -47,6 +47,9 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     }
     if let Some(section) = section("page", "[page]") {
         config.page = page::read_page(section);
+    }
+    if let Some(section) = section("log", "[log]") {
+        config.log = log::read_log(section);
     }
     let providers = root.take("providers");
     let providers = providers.and_then(|field| field.section_or("[providers]", providers::HINT));

@@ -28,6 +28,7 @@ mod keys;
 mod ledger;
 mod limits;
 mod listen;
+mod log;
 mod models;
 mod origins;
 mod page;
@@ -70,6 +71,7 @@ pub use find::find_config;
 pub use ledger::{LedgerPlace, LedgerSettings};
 pub use limits::{AlertSettings, LimitSettings};
 pub use listen::{ListenError, listen_address};
+pub use log::{LogFormat, LogSettings};
 pub use majordomo::health::HealthConfig;
 pub use majordomo_balance::Tactic;
 pub use majordomo_vision::{History, Latest, OnFailure};
@@ -132,6 +134,8 @@ pub struct Config {
     pub limits: LimitSettings,
     /// The web page.
     pub page: PageSettings,
+    /// The log.
+    pub log: LogSettings,
     /// The version of the file's meaning, if it states one.
     pub version: Option<u64>,
     /// Whether placeholders stand for variables that are not set; see
@@ -182,6 +186,7 @@ impl Config {
             prices: PriceSettings::default(),
             limits: LimitSettings::default(),
             page: PageSettings::default(),
+            log: LogSettings::default(),
             version: None,
             lacks_variables: false,
             warnings: Vec::new(),

@@ -8,7 +8,8 @@
 use std::net::SocketAddr;
 
 use super::{
-    Config, KeyEntry, LedgerSettings, exposed_without_keys, operator_exposed_without_role,
+    Config, KeyEntry, LedgerSettings, LogSettings, exposed_without_keys,
+    operator_exposed_without_role,
 };
 
 /// Settings that are fixed until the process ends.
@@ -23,6 +24,8 @@ pub(crate) struct AtStartup {
     pub(crate) tls: bool,
     /// The ledger that is written to.
     pub(crate) ledger: LedgerSettings,
+    /// The log that is written.
+    pub(crate) log: LogSettings,
 }
 
 /// Why a reload is rejected and the old configuration stays active.
@@ -112,7 +115,7 @@ fn wider_key(old: &Config, new: &Config) -> Option<String> {
     new.keys.iter().find(wider).map(|key| key.name.clone())
 }
 
-/// Settings that are read only when a listener is bound or the ledger is opened.
+/// Settings that are read only when a listener is bound, or the ledger or the log opened.
 fn notices(at_startup: &AtStartup, config: &Config) -> Vec<RestartNotice> {
     let new = &config.server;
     let moved = |setting, was: SocketAddr, is: SocketAddr| {
@@ -142,7 +145,13 @@ fn notices(at_startup: &AtStartup, config: &Config) -> Vec<RestartNotice> {
              to apply it"
             .to_owned(),
     });
-    [listen, operator, tls, ledger]
+    let log = (at_startup.log != config.log).then(|| RestartNotice {
+        setting: "log",
+        text: "[log] has changed, but lines are still written as before: restart majordomo to \
+             apply it"
+            .to_owned(),
+    });
+    [listen, operator, tls, ledger, log]
         .into_iter()
         .flatten()
         .collect()
@@ -172,6 +181,7 @@ mod tests {
             bound: [start.server.listen, start.server.operator_listen],
             tls: start.server.tls.is_some(),
             ledger: start.ledger.clone(),
+            log: start.log.clone(),
         }
     }
 
@@ -220,6 +230,8 @@ mod tests {
             (moved, moved, Ok(&[])),
             (ALIAS, "[ledger]\nstore = \"off\"\n", Ok(&["ledger"])),
             (ALIAS, "[ledger]\nretention = \"30d\"\n", Ok(&["ledger"])),
+            (ALIAS, "[log]\nformat = \"json\"\n", Ok(&["log"])),
+            (ALIAS, "[log]\nlevel = \"info\"\n", Ok(&[])),
             (
                 ALIAS,
                 "[ledger]\nstore = \"sqlite\"\n[chain]\nretries = 0\n",

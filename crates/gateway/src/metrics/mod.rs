@@ -2,10 +2,11 @@
 //!
 //! Every request is counted once, when it ends, without taking a lock that requests
 //! wait for. Clients can invent target names, so their number and length are bounded;
-//! no label holds content or a key. May use `clip`, `outcome`
-//! and `record`.
+//! no label holds content or a key. `families` lists every metric; the page can show
+//! no other. May use `clip`, `outcome` and `record`.
 
 mod counter;
+pub(crate) mod families;
 mod histogram;
 mod target_labels;
 mod text;
@@ -14,7 +15,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use majordomo::Usage;
-use majordomo::health::HealthStatus;
 use majordomo_ledger::Cost;
 
 use counter::Counter;
@@ -22,7 +22,7 @@ pub(crate) use counter::Gauge;
 use histogram::Histogram;
 use majordomo_vision::FROM_CACHE;
 use target_labels::TargetLabels;
-use text::MetricsPage;
+pub(crate) use text::MetricsPage;
 
 use crate::clip::clip;
 use crate::outcome::MAX_TARGET_LABEL;
@@ -157,76 +157,28 @@ impl Metrics {
         }
     }
 
-    /// The page in Prometheus' text format.
-    pub(crate) fn page(&self, health: &[HealthStatus], ready: bool) -> String {
+    /// A page that begins with what this type counts.
+    pub(crate) fn page(&self) -> MetricsPage {
         let mut page = MetricsPage::default();
-        let counters = [
-            ("requests", "Finished requests.", &self.requests),
-            (
-                "attempts",
-                "Attempts by target and outcome.",
-                &self.attempts,
-            ),
-            (
-                "failovers",
-                "Failovers from a target to the next.",
-                &self.failovers,
-            ),
-            (
-                "tokens",
-                "Tokens as reported by providers, else estimated.",
-                &self.tokens,
-            ),
-            (
-                "images_changed",
-                "Images changed for a target.",
-                &self.images,
-            ),
-            (
-                "descriptions",
-                "Describer calls and cached descriptions.",
-                &self.descriptions,
-            ),
-            (
-                "describe_tokens",
-                "Tokens of describer calls, not included in majordomo_tokens_total.",
-                &self.describe_tokens,
-            ),
-            (
-                "token_portions",
-                "Cached and reasoning tokens, which are part of input and output.",
-                &self.token_portions,
-            ),
-            (
-                "unpriced_calls",
-                "Calls whose price is unknown.",
-                &self.unpriced,
-            ),
-        ];
-        for (name, help, counter) in counters {
-            page.counter(name, help, counter);
+        for (family, counter) in [
+            (&families::REQUESTS, &self.requests),
+            (&families::ATTEMPTS, &self.attempts),
+            (&families::FAILOVERS, &self.failovers),
+            (&families::TOKENS, &self.tokens),
+            (&families::IMAGES_CHANGED, &self.images),
+            (&families::DESCRIPTIONS, &self.descriptions),
+            (&families::DESCRIBE_TOKENS, &self.describe_tokens),
+            (&families::TOKEN_PORTIONS, &self.token_portions),
+            (&families::UNPRICED_CALLS, &self.unpriced),
+        ] {
+            page.counter(family, counter);
         }
-        let help = "Cost of calls with a known price, in US dollars.";
-        page.cost_counter("cost_usd", help, &self.cost);
-        page.gauge(
-            "open_requests",
-            "Requests in flight.",
-            self.open_requests.get(),
-        );
-        page.gauge(
-            "open_streams",
-            "Streams in flight.",
-            self.open_streams.get(),
-        );
-        page.gauge("ready", "Whether any target can serve.", i64::from(ready));
-        page.histogram("request_seconds", "Request duration.", &self.took);
-        page.histogram(
-            "first_token_seconds",
-            "Time to the first token of a stream.",
-            &self.first_token,
-        );
-        page.health(health);
-        page.finish()
+        page.cost_counter(&families::COST, &self.cost);
+        page.value(&families::OPEN_REQUESTS, self.open_requests.get());
+        page.value(&families::OPEN_STREAMS, self.open_streams.get());
+        page.histogram(&families::REQUEST_SECONDS, &self.took);
+        page.histogram(&families::FIRST_TOKEN_SECONDS, &self.first_token);
+        page
     }
 }
 
@@ -249,124 +201,4 @@ impl RequestSink for Metrics {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use majordomo::llm::{Change, Dialect};
-
-    use super::*;
-    use crate::outcome::{AttemptSummary, RequestOutcome};
-
-    fn ended(attempts: Vec<AttemptSummary>, changes: Vec<Change>) -> FinishedRequest {
-        FinishedRequest {
-            dialect: Dialect::new("openai-chat"),
-            outcome: RequestOutcome::Complete,
-            target: Some("p/m".to_owned()),
-            attempts,
-            changes,
-            usage: Usage::new(7, 5),
-            took: Duration::from_millis(30),
-            first_token: Some(Duration::from_millis(20)),
-            ..FinishedRequest::default()
-        }
-    }
-
-    #[test]
-    fn every_metric_of_a_request_is_on_the_page() {
-        let metrics = Metrics::default();
-        let attempt = |target: &str, outcome| AttemptSummary {
-            target: target.into(),
-            outcome,
-            ..AttemptSummary::default()
-        };
-        let attempts = vec![
-            attempt("a/x", "failed"),
-            attempt("a/x", "failed"),
-            attempt("p/m", "served"),
-        ];
-        let changes = vec![
-            Change::new("image", "resized").times(2),
-            Change::new("top_k", "dropped"),
-        ];
-        metrics.record(&ended(attempts, changes));
-        metrics.open_streams.up();
-        let page = metrics.page(&[], true);
-        for line in [
-            "majordomo_requests_total{dialect=\"openai-chat\",outcome=\"complete\",status=\"200\"} 1",
-            "majordomo_attempts_total{target=\"a/x\",outcome=\"failed\"} 2",
-            "majordomo_attempts_total{target=\"p/m\",outcome=\"served\"} 1",
-            "majordomo_failovers_total{from=\"a/x\"} 1",
-            "majordomo_tokens_total{target=\"p/m\",kind=\"input\"} 7",
-            "majordomo_tokens_total{target=\"p/m\",kind=\"output\"} 5",
-            "majordomo_images_changed_total{change=\"resized\"} 2",
-            "majordomo_open_streams 1",
-            "majordomo_ready 1",
-            "majordomo_request_seconds_bucket{le=\"0.05\"} 1",
-            "majordomo_request_seconds_bucket{le=\"0.025\"} 0",
-            "majordomo_request_seconds_count 1",
-            "majordomo_first_token_seconds_bucket{le=\"0.025\"} 1",
-        ] {
-            assert!(page.lines().any(|l| l == line), "{line} is not on\n{page}");
-        }
-        assert!(!page.contains("top_k"), "{page}");
-    }
-
-    #[test]
-    fn describer_calls_are_counted_separately_from_responses() {
-        let metrics = Metrics::default();
-        let description = |target: &str, outcome| Description {
-            outcome,
-            target: target.to_owned(),
-            attempts: Vec::new(),
-            usage: Usage::new(100, 20),
-            took: Duration::ZERO,
-        };
-        let changes = vec![Change::new("image", FROM_CACHE).times(3)];
-        metrics.record(&FinishedRequest {
-            descriptions: vec![
-                description("eyes/a", "described"),
-                description("eyes/a", "failed"),
-                description("", "cancelled"),
-            ],
-            ..ended(Vec::new(), changes)
-        });
-        let page = metrics.page(&[], true);
-        for line in [
-            "majordomo_descriptions_total{target=\"eyes/a\",outcome=\"described\"} 1",
-            "majordomo_descriptions_total{target=\"eyes/a\",outcome=\"failed\"} 1",
-            "majordomo_descriptions_total{target=\"\",outcome=\"cancelled\"} 1",
-            "majordomo_descriptions_total{outcome=\"cache\"} 3",
-            "majordomo_describe_tokens_total{target=\"eyes/a\",kind=\"input\"} 200",
-            "majordomo_describe_tokens_total{target=\"eyes/a\",kind=\"output\"} 40",
-            "majordomo_tokens_total{target=\"p/m\",kind=\"input\"} 7",
-        ] {
-            assert!(page.lines().any(|l| l == line), "{line} is not on\n{page}");
-        }
-    }
-
-    #[test]
-    fn client_chosen_names_neither_break_the_page_nor_exhaust_memory() {
-        let metrics = Metrics::default();
-        for n in 0..5_000 {
-            let attempts = vec![AttemptSummary {
-                target: format!("p/\"{n}\n}}"),
-                outcome: "failed",
-                ..AttemptSummary::default()
-            }];
-            metrics.record(&ended(attempts, Vec::new()));
-        }
-        let page = metrics.page(&[], true);
-        let attempts = page
-            .lines()
-            .filter(|l| l.starts_with("majordomo_attempts_total{"));
-        assert!(attempts.count() <= target_labels::MAX_UNCONFIGURED + 1);
-        assert!(
-            page.contains("majordomo_attempts_total{target=\"p/\\\"0\\n}\",outcome=\"failed\"} 1")
-        );
-        // The serving target has a label as well.
-        let rest = 5_001 - target_labels::MAX_UNCONFIGURED;
-        let rest =
-            format!("majordomo_attempts_total{{target=\"other\",outcome=\"failed\"}} {rest}");
-        assert!(page.contains(&rest), "the rest is counted");
-    }
-}
+mod tests;

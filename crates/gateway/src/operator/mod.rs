@@ -5,8 +5,8 @@
 //! On loopback no key is required; elsewhere a key of role `viewer` may read what concerns
 //! its team and one of role `operator` may do everything. Serves TLS if the gateway does.
 //!
-//! May use `access`, `bench_history`, `explain`, `fronts`, `handlers`, `live`, `refusal`, `routes`,
-//! `server`, `state`, `traces` and `trust`.
+//! May use `access`, `bench_history`, `explain`, `fronts`, `handlers`, `live`, `metrics`, `refusal`,
+//! `routes`, `server`, `state`, `traces` and `trust`.
 
 mod access;
 mod body;
@@ -16,6 +16,7 @@ mod explain;
 mod health;
 mod keys;
 mod lifetime;
+mod metrics;
 mod open_connections;
 mod page;
 mod sign_in;
@@ -260,20 +261,9 @@ async fn respond(
             json_page(StatusCode::OK, &RequestsReport { requests })
         }
         "/metrics" => {
-            let health = state.registry.health().snapshot();
             let ready = ready(context).0 == StatusCode::OK;
             let kind = "text/plain; version=0.0.4; charset=utf-8";
-            let mut metrics = context.metrics.page(&health, ready);
-            let stale = u8::from(context.stale.load().is_some());
-            metrics.push_str(&format!(
-                "# HELP majordomo_config_stale Whether the newest configuration file is not active.\n\
-                 # TYPE majordomo_config_stale gauge\nmajordomo_config_stale {stale}\n"
-            ));
-            if let Some(ledger) = context.ledger() {
-                metrics.push_str(&ledger_metrics(&ledger.status()));
-            }
-            metrics.push_str(&context.quotas().metrics());
-            page(StatusCode::OK, kind, metrics)
+            page(StatusCode::OK, kind, metrics::page(context, &state, ready))
         }
         path => {
             let context = page::PageContext {
@@ -308,43 +298,6 @@ async fn try_it(
         Ok(body) => try_model::respond(context, state, &body.to_bytes()).await,
         Err(_) => text(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long\n"),
     }
-}
-
-/// Whether the ledger keeps up.
-fn ledger_metrics(status: &majordomo_ledger::StatusSnapshot) -> String {
-    let mut text = String::new();
-    for (name, kind, help, value) in [
-        (
-            "available",
-            "gauge",
-            "Whether the ledger can be written.",
-            u64::from(status.available),
-        ),
-        (
-            "waiting",
-            "gauge",
-            "Entries that wait for the ledger.",
-            status.waiting,
-        ),
-        (
-            "written_total",
-            "counter",
-            "Entries written to the ledger.",
-            status.written,
-        ),
-        (
-            "dropped_total",
-            "counter",
-            "Entries that the ledger lost.",
-            status.dropped,
-        ),
-    ] {
-        let name = format!("majordomo_ledger_{name}");
-        text.push_str(&format!(
-            "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n"
-        ));
-    }
-    text
 }
 
 fn error_response(refusal: &RequestRefusal) -> Response<OperatorBody> {

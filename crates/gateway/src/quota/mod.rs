@@ -19,7 +19,7 @@ mod webhook;
 use std::sync::Arc;
 use std::time::Duration;
 
-use majordomo_ledger::{Pseudonyms, StorePlace};
+use majordomo_ledger::{Cost, Pseudonyms, StorePlace};
 use majordomo_limits::{LimitRegistry, MemoryLeases};
 use tokio::time::{Instant, interval};
 
@@ -102,18 +102,11 @@ impl Quotas {
         }
     }
 
-    /// Metrics of budgets, as text. Without traffic both are zero.
-    pub(crate) fn metrics(&self) -> String {
+    /// The number and sum of reservations that are not settled. Without traffic both are
+    /// zero.
+    pub(crate) fn open_reservations(&self) -> (u64, Cost) {
         let (count, sum) = self.registry.open_reservations();
-        format!(
-            "# HELP majordomo_open_reservations Reservations of budgets that are not settled.\n\
-             # TYPE majordomo_open_reservations gauge\n\
-             majordomo_open_reservations {count}\n\
-             # HELP majordomo_reserved_usd The sum of these reservations.\n\
-             # TYPE majordomo_reserved_usd gauge\n\
-             majordomo_reserved_usd {}\n",
-            alerts::usd(sum)
-        )
+        (count, alerts::usd(sum))
     }
 
     /// Sends alerts and gives unused leases back, until it is dropped.

@@ -116,6 +116,7 @@ fn started(text: &str) -> Result<(AtStartup, Arc<GatewayState>), String> {
         bound: [state.server.listen, state.server.operator_listen],
         tls: state.server.tls.is_some(),
         ledger: state.config().ledger.clone(),
+        log: state.config().log.clone(),
     };
     Ok((at_startup, state))
 }

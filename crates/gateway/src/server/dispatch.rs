@@ -392,7 +392,7 @@ mod tests {
         assert_eq!(response.status(), 500);
         let body = response.into_body().collect().await.unwrap().to_bytes();
         assert!(body.starts_with(br#"{"type":"error""#), "{body:?}");
-        let page = metrics.page(&[], true);
+        let page = metrics.page().finish();
         assert!(
             page.contains("outcome=\"failed\",status=\"500\"} 1"),
             "{page}"

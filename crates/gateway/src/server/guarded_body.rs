@@ -200,7 +200,7 @@ mod tests {
             assert!(text.contains(INTERNAL_ERROR), "{front:?}: {text}");
             assert!(broken, "{front:?} ends as if complete");
             drop(held);
-            let page = metrics.page(&[], true);
+            let page = metrics.page().finish();
             let counted = "outcome=\"interrupted\",status=\"200\"} 1";
             assert!(page.contains(counted), "{front:?}: {page}");
             assert!(page.contains("majordomo_open_requests 0"), "{page}");

@@ -64,6 +64,7 @@ fn every_key_is_documented_in_the_guide() {
         "[limits]\nzzz",
         "[limits.alerts]\nurl = \"https://a\"\nsecret = \"b\"\nzzz",
         "[end_users]\nzzz",
+        "[log]\nzzz",
         "[[routes]]\nmodel = \"a\"\nservices = [{ spec = \"demo/text\" }]\nzzz",
     ] {
         for key in known(section) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use majordomo::chain::AllBenched;
 use majordomo_gateway::config::{
     ConditionEntry, ConditionValue, Config, DeclaredKind, History, ImageSupport, KeyRole,
-    KeySecret, Latest, MaxCounts, OnFailure, ProviderSource, Tactic,
+    KeySecret, Latest, LogFormat, MaxCounts, OnFailure, ProviderSource, Tactic,
 };
 
 const WHOLE: &str = include_str!("../whole.toml");
@@ -152,4 +152,12 @@ fn an_empty_file_equals_the_defaults() {
         (parsed.vision, parsed.chain, parsed.fetch),
         (plain.vision, plain.chain, plain.fetch)
     );
+}
+
+#[test]
+fn the_log_section_is_parsed() {
+    let log = whole().log;
+    assert_eq!(log.format, LogFormat::Json);
+    assert_eq!(log.level, tracing::level_filters::LevelFilter::DEBUG);
+    assert_eq!(Config::empty().log.format, LogFormat::Text);
 }

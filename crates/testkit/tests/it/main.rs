@@ -4,5 +4,6 @@ mod cited_tests;
 mod environment_variables;
 mod features;
 mod layout;
+mod links;
 mod part_matches;
 mod public_surface;

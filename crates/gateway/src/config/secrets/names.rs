@@ -41,7 +41,7 @@ pub(in crate::config) const SECRET_NAMES: [&str; 13] = [
 const HARMLESS: [&str; 2] = ["legacy_max_tokens", "max_tokens"];
 
 /// Keys whose values may be displayed, and sections that contain only such keys.
-pub(in crate::config) const SETTINGS: [&str; 111] = [
+pub(in crate::config) const SETTINGS: [&str; 114] = [
     "above",
     "active",
     "advance_on_permanent",
@@ -76,6 +76,7 @@ pub(in crate::config) const SETTINGS: [&str; 111] = [
     "factor",
     "fetch",
     "file",
+    "format",
     "health",
     "history",
     "image",
@@ -86,8 +87,10 @@ pub(in crate::config) const SETTINGS: [&str; 111] = [
     "latest",
     "ledger",
     "legacy_max_tokens",
+    "level",
     "limits",
     "listen",
+    "log",
     "max",
     "max_body",
     "max_bytes",

@@ -1,0 +1,107 @@
+//! Every metric of `/metrics`, with its kind and labels.
+//!
+//! The page shows nothing else. Tests compare this list with `docs/guide/metrics.md`, and
+//! write the dashboard and the alert rules in `deploy` from it. Names follow Prometheus'
+//! conventions: base units as suffixes, `_total` for counters.
+
+/// What a metric is to Prometheus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MetricKind {
+    /// Only grows, until the process ends.
+    Counter,
+    /// A current value.
+    Gauge,
+    /// Counts of durations by bucket, their sum and their number.
+    Histogram,
+}
+
+impl MetricKind {
+    /// The word of a `# TYPE` line.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+            Self::Histogram => "histogram",
+        }
+    }
+}
+
+/// One metric and all its label sets.
+#[derive(Debug)]
+pub(crate) struct MetricFamily {
+    pub(crate) name: &'static str,
+    pub(crate) kind: MetricKind,
+    pub(crate) labels: &'static [&'static str],
+    pub(crate) help: &'static str,
+}
+
+/// Defines the metrics and the list of them all.
+macro_rules! families {
+    ($($constant:ident = $kind:ident $name:literal $labels:tt $help:literal;)*) => {
+        $(
+            pub(crate) const $constant: MetricFamily = MetricFamily {
+                name: concat!("majordomo_", $name),
+                kind: MetricKind::$kind,
+                labels: &$labels,
+                help: $help,
+            };
+        )*
+
+        /// All metrics, in the order of the documentation.
+        #[cfg(test)]
+        pub(super) const ALL: &[MetricFamily] = &[$($constant),*];
+    };
+}
+
+families! {
+    REQUESTS = Counter "requests_total" ["dialect", "outcome", "status"]
+        "Finished requests.";
+    REQUEST_SECONDS = Histogram "request_seconds" []
+        "Request duration.";
+    FIRST_TOKEN_SECONDS = Histogram "first_token_seconds" []
+        "Time to the first token of a stream.";
+    OPEN_REQUESTS = Gauge "open_requests" []
+        "Requests in flight.";
+    OPEN_STREAMS = Gauge "open_streams" []
+        "Streams in flight.";
+    ATTEMPTS = Counter "attempts_total" ["target", "outcome"]
+        "Attempts by target and outcome.";
+    FAILOVERS = Counter "failovers_total" ["from"]
+        "Failovers from a target to the next.";
+    TARGET_USABLE = Gauge "target_usable" ["target"]
+        "Whether a target or credential is usable.";
+    OTHER_TARGETS = Gauge "other_targets" ["state"]
+        "Targets that clients named and that are not configured.";
+    TOKENS = Counter "tokens_total" ["target", "kind"]
+        "Tokens as reported by providers, else estimated.";
+    TOKEN_PORTIONS = Counter "token_portions_total" ["target", "kind"]
+        "Cached and reasoning tokens, which are part of input and output.";
+    COST = Counter "cost_usd_total" ["target"]
+        "Cost of calls with a known price, in US dollars.";
+    UNPRICED_CALLS = Counter "unpriced_calls_total" ["target"]
+        "Calls whose price is unknown.";
+    OPEN_RESERVATIONS = Gauge "open_reservations" []
+        "Reservations of budgets that are not settled.";
+    RESERVED_USD = Gauge "reserved_usd" []
+        "The sum of these reservations.";
+    IMAGES_CHANGED = Counter "images_changed_total" ["change"]
+        "Images changed for a target.";
+    DESCRIPTIONS = Counter "descriptions_total" ["target", "outcome"]
+        "Describer calls and cached descriptions.";
+    DESCRIBE_TOKENS = Counter "describe_tokens_total" ["target", "kind"]
+        "Tokens of describer calls, not included in majordomo_tokens_total.";
+    LEDGER_AVAILABLE = Gauge "ledger_available" []
+        "Whether the ledger can be written.";
+    LEDGER_WAITING = Gauge "ledger_waiting" []
+        "Entries that wait for the ledger.";
+    LEDGER_WRITTEN = Counter "ledger_written_total" []
+        "Entries written to the ledger.";
+    LEDGER_DROPPED = Counter "ledger_dropped_total" []
+        "Entries that the ledger lost.";
+    READY = Gauge "ready" []
+        "Whether any target can serve.";
+    CONFIG_STALE = Gauge "config_stale" []
+        "Whether the newest configuration file is not active.";
+    BUILD_INFO = Gauge "build_info" ["version"]
+        "The version that runs; the value is always 1.";
+}
