@@ -19,6 +19,7 @@ mod gate;
 mod health;
 mod image_generation;
 mod images;
+mod live;
 mod observers;
 mod overloads;
 mod provider_changes;
