@@ -1,51 +1,50 @@
-//! Embeddings with failover: the body in a provider's own dialect, and back.
+//! Embeds texts through a chain and finds the one that is nearest to a question.
 //!
-//! `cargo run --example embeddings`
+//! `cargo run --example embeddings`, or with a model of your own:
+//! `SPEC=ollama/nomic-embed-text cargo run --example embeddings`
 
-use majordomo::Registry;
-use majordomo::providers::{Protocol, ProviderKind, Settings};
-use majordomo::transport::{Transport, TransportConfig};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::TcpListener;
+use majordomo::fake::{Fake, Step};
+use majordomo::{Error, Registry, Result};
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let url = format!("http://{}/v1", listener.local_addr()?);
-    tokio::spawn(serve(listener));
+async fn main() -> Result<()> {
+    let registry = Registry::from_env();
+    registry.register(scripted());
+    registry.register(Fake::new("spare"));
+    let spec = std::env::var("SPEC").unwrap_or_else(|_| "home/small,spare/small".to_owned());
+    let embedder = registry.model(&spec)?;
 
-    let registry = Registry::empty();
-    let settings = Settings::new("local", Transport::new(TransportConfig::default()));
-    registry.register(ProviderKind::OpenAi.provider(settings.base_url(url))?);
-    let model = registry.model("local/nomic-embed-text")?;
+    let texts = ["a red apple", "a green pear", "a fast car"];
+    // More texts than a call takes are sent in batches, all to the same target.
+    let embedded = embedder.embed(texts).await?;
+    println!(
+        "{} vectors of {}",
+        embedded.vectors.len(),
+        embedded.dimension()
+    );
+    println!("served by {}", embedded.model);
 
-    // The model is filled in for each target.
-    let body = r#"{"model": "", "input": ["a red apple"]}"#;
-    let (answer, log) = model.embed(Protocol::Chat.dialect(), body.into()).await?;
-    let answer: serde_json::Value = serde_json::from_slice(&answer)?;
-    println!("{}", answer["data"][0]["embedding"]);
-    println!("served by {}", log.attempts[0].target);
+    // Vectors of different models cannot be compared: ask the one that served.
+    let same = registry.model(&embedded.model)?;
+    let question = same.embed("a green pear").await?;
+    let scores = embedded
+        .vectors
+        .iter()
+        .map(|v| cosine(v, &question.vectors[0]));
+    let nearest = scores.zip(texts).max_by(|a, b| a.0.total_cmp(&b.0));
+    println!("nearest: {}", nearest.map_or("none", |(_, text)| text));
     Ok(())
 }
 
-/// Stands in for an OpenAI-compatible server.
-async fn serve(listener: TcpListener) -> std::io::Result<()> {
-    loop {
-        let mut socket = BufReader::new(listener.accept().await?.0);
-        let (mut length, mut line) = (0, String::new());
-        while socket.read_line(&mut line).await? > 2 {
-            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap_or(0);
-            }
-            line.clear();
-        }
-        let mut body = vec![0; length];
-        socket.read_exact(&mut body).await?;
-        let answer = r#"{"object":"list","data":[{"index":0,"embedding":[0.25,-0.5]}]}"#;
-        let head = format!(
-            "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n",
-            answer.len()
-        );
-        socket.write_all((head + answer).as_bytes()).await?;
-    }
+fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    let dot = |x: &[f32], y: &[f32]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f32>();
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+}
+
+/// Stands in for a server that is down. `spare` is another server with the same model.
+fn scripted() -> Fake {
+    let fake = Fake::new("home");
+    let down = || Step::fail(Error::http(503, "busy"));
+    fake.enqueue("small", [down(), down()]);
+    fake
 }

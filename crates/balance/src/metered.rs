@@ -12,10 +12,12 @@ use std::time::Instant;
 use bytes::Bytes;
 use futures_core::Stream;
 use majordomo::clock::Clock;
-use majordomo::llm::{Change, Dialect, ModelExtras, RawChunk, RawChunkStream};
+use majordomo::llm::{
+    BatchLimits, Change, Dialect, EmbeddingModel, ImageModel, ModelExtras, RawChunk, RawChunkStream,
+};
 use majordomo::{
-    BoxFuture, Capabilities, Error, ErrorKind, Event, EventStream, Model, ModelExt, Request,
-    Response, Result, Usage,
+    BoxFuture, Capabilities, EmbeddingRequest, EmbeddingResponse, Error, ErrorKind, Event,
+    EventStream, ImageRequest, ImageResponse, Model, ModelExt, Request, Response, Result, Usage,
 };
 
 use super::{Seat, ServiceStats};
@@ -146,9 +148,77 @@ impl ModelExtras for Metered {
         let dialect = dialect.clone();
         Box::pin(async move {
             let mut meter = self.meter().await?;
-            let embedded = self.model.embed(&dialect, body).await;
+            let embedded = self.model.forward_embeddings(&dialect, body).await;
             match embedded {
                 Ok(_) => meter.finish(),
+                Err(_) => meter.fail(),
+            }
+            embedded
+        })
+    }
+
+    fn own_image_model(&self) -> Option<&dyn ImageModel> {
+        self.model.image_model().map(|_| self as &dyn ImageModel)
+    }
+
+    fn own_embedding_model(&self) -> Option<&dyn EmbeddingModel> {
+        self.model
+            .embedding_model()
+            .map(|_| self as &dyn EmbeddingModel)
+    }
+}
+
+impl ImageModel for Metered {
+    fn generate_images(&self, request: ImageRequest) -> BoxFuture<'_, Result<ImageResponse>> {
+        Box::pin(async move {
+            let mut meter = self.meter().await?;
+            let Some(painter) = self.model.image_model() else {
+                let text = "it generates no images";
+                return Err(Error::new(ErrorKind::Unsupported, text));
+            };
+            let painted = painter.generate_images(request).await;
+            match &painted {
+                Ok(response) => {
+                    meter.usage(response.usage);
+                    meter.finish();
+                }
+                Err(_) => meter.fail(),
+            }
+            painted
+        })
+    }
+}
+
+impl EmbeddingModel for Metered {
+    /// One that embeds nothing is not asked.
+    fn batch_limits(&self) -> BatchLimits {
+        let inner = self.model.embedding_model();
+        inner.map_or(
+            BatchLimits {
+                max_texts: 1,
+                max_bytes: 0,
+            },
+            EmbeddingModel::batch_limits,
+        )
+    }
+
+    fn embed_batch<'a>(
+        &'a self,
+        texts: &'a [String],
+        request: &'a EmbeddingRequest,
+    ) -> BoxFuture<'a, Result<EmbeddingResponse>> {
+        Box::pin(async move {
+            let mut meter = self.meter().await?;
+            let Some(embedder) = self.model.embedding_model() else {
+                let text = "it embeds no texts";
+                return Err(Error::new(ErrorKind::Unsupported, text));
+            };
+            let embedded = embedder.embed_batch(texts, request).await;
+            match &embedded {
+                Ok(response) => {
+                    meter.usage(response.usage);
+                    meter.finish();
+                }
                 Err(_) => meter.fail(),
             }
             embedded

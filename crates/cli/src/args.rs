@@ -9,6 +9,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use majordomo_gateway::config::listen_address;
 
+use crate::image_args::ImageArgs;
 use crate::key_args::{KeyArgs, TeamArgs};
 use crate::ledger_args::{LedgerArgs, PricesArgs, UsageArgs};
 use crate::output;
@@ -20,6 +21,7 @@ Examples:
   majordomo models
   majordomo chat ollama/qwen3:8b \"Why is the sky blue?\"
   majordomo chat anthropic/claude-opus-5-5,ollama/qwen3:8b \"What is this?\" --image photo.jpg
+  majordomo image demo/image \"a red apple\" -o apple.png
   majordomo explain groq/llama-4-scout,ollama/qwen3:8b
   majordomo explain --request body.json
   majordomo fit photo.jpg --for groq/llama-4-scout -o sent.jpg
@@ -106,6 +108,8 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     /// Send a prompt to a chain of models, or start a conversation
     Chat(ChatArgs),
+    /// Generate or edit images
+    Image(ImageArgs),
     /// Explain a spec, or dry-run a request, without calling a model
     Explain(ExplainArgs),
     /// List the available models and their capabilities

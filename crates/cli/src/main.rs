@@ -14,6 +14,8 @@ mod dry_run;
 mod error;
 mod explain;
 mod fit;
+mod image;
+mod image_args;
 mod input;
 mod key;
 mod key_args;
@@ -68,6 +70,7 @@ async fn run(command: Command) -> ExitCode {
     let done = match command {
         Command::Serve(args) => serve::run(args).await,
         Command::Chat(args) => chat::run(args).await,
+        Command::Image(args) => image::run(args).await,
         Command::Explain(args) => match &args.request {
             Some(request) => dry_run::run(&args, request).await,
             None => explain::run(&args).await,

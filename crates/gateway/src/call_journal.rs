@@ -160,7 +160,7 @@ impl CallJournal {
         // By length alone: the target's own estimate would read all of the text.
         call.usage.input = match (&hold, attempt.kind) {
             (Some(hold), _) => hold.input,
-            (None, AttemptKind::Embed) => attempt.input_tokens(),
+            (None, AttemptKind::Embed | AttemptKind::Image) => attempt.input_tokens(),
             (None, _) => HeuristicEstimator.estimate(attempt.request),
         };
         // The price of its start, whatever is configured by its end.
@@ -170,7 +170,8 @@ impl CallJournal {
             Some(hold) => hold.card.clone(),
             None => request.pricing.price(&call.target, at),
         };
-        let estimated = Quantities::from(&call.usage);
+        call.images = attempt.images;
+        let estimated = call.quantities();
         let price = call.price.as_ref();
         let mut calls = self.calls();
         let index = calls.len();
@@ -196,6 +197,7 @@ impl CallJournal {
             index,
             kind: attempt.kind,
             estimated,
+            images: attempt.images,
             hold,
         });
         match max_tokens {
@@ -211,17 +213,29 @@ struct JournalPermit {
     kind: AttemptKind,
     /// The estimated input tokens.
     estimated: u64,
+    /// The images that it asks for.
+    images: u64,
     hold: Option<AttemptHold>,
 }
 
 impl AttemptPermit for JournalPermit {
     fn settle(mut self: Box<Self>, report: AttemptReport) {
         let (usage, source) = settled_usage(self.kind, self.estimated, &report);
+        let images = match report.end {
+            AttemptEnd::Served => report.images,
+            _ if source == UsageSource::Unknown => 0,
+            // The model may have drawn them.
+            _ => self.images,
+        };
         // An attempt that was not sent gives its reservation back by dropping it.
         if report.end != AttemptEnd::NotSent
             && let Some(hold) = self.hold.take()
         {
-            hold.settle((source != UsageSource::Unknown).then_some(&usage));
+            let used = Quantities {
+                images,
+                ..Quantities::from(&usage)
+            };
+            hold.settle((source != UsageSource::Unknown).then_some(&used));
         }
         let Some(journal) = self.journal.upgrade() else {
             return;
@@ -237,6 +251,7 @@ impl AttemptPermit for JournalPermit {
         };
         entry.call.settle(&report);
         (entry.call.usage, entry.call.usage_source) = (usage, source);
+        entry.call.images = images;
     }
 }
 
@@ -255,6 +270,8 @@ fn settled_usage(
             UsageSource::Unknown
         }
         (None, _) if kind == AttemptKind::Count => UsageSource::Unknown,
+        // Priced by the image where tokens are not reported.
+        (None, _) if kind == AttemptKind::Image => UsageSource::Estimated,
         (None, _) => {
             usage.input = estimated;
             UsageSource::Estimated
@@ -277,6 +294,7 @@ impl UpstreamCall {
             class: None,
             status: None,
             usage: Default::default(),
+            images: 0,
             usage_source: UsageSource::Estimated,
             settle: SettleClass::Estimated,
             price: None,

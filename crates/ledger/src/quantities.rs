@@ -24,7 +24,7 @@ pub struct Quantities {
     pub output: u64,
     /// The part of `output` spent on reasoning.
     pub reasoning: u64,
-    /// Images sent.
+    /// Images generated.
     pub images: u64,
 }
 
@@ -55,6 +55,7 @@ impl From<&Usage> for Quantities {
             cache_write_1h: usage.cache_write_1h,
             output: usage.output,
             reasoning: usage.reasoning,
+            image_input: usage.image_input,
             ..Self::default()
         }
     }

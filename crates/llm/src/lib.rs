@@ -6,6 +6,8 @@
 //!   and chains implement them.
 //! - [`Response`] is a complete result. A streamed one arrives as [`Event`]s, which
 //!   an [`Assembler`] folds into a `Response`.
+//! - [`ImageModel`] generates images and [`EmbeddingModel`] embeds texts, beside the chat
+//!   of the same target.
 //! - [`Error`] is what failed; [`classify`] decides whether to retry, fail over or
 //!   give up.
 //! - [`AttemptLog`] records which targets were tried and what was changed for them.
@@ -31,12 +33,16 @@ mod capabilities;
 mod change_recorder;
 mod classify;
 mod dialect;
+mod embedding;
 mod error;
 mod error_kind;
 mod estimate;
 mod event;
 mod fingerprint;
 mod image_data;
+mod image_model;
+mod image_request;
+mod image_size;
 mod images;
 mod json;
 mod message;
@@ -69,12 +75,16 @@ pub use capabilities::{ByteCount, Capabilities, ImageLimits, ManyImages, PatchLi
 pub use change_recorder::ChangeRecorder;
 pub use classify::{Class, HealthEffect, KeyOwner, NextTarget, SameTarget, Verdict, classify};
 pub use dialect::{Dialect, Native};
+pub use embedding::{BatchLimits, EmbeddingModel, EmbeddingRequest, EmbeddingResponse};
 pub use error::{Error, Result};
 pub use error_kind::{ErrorKind, Timer};
 pub use estimate::{HeuristicEstimator, TokenEstimator};
 pub use event::Event;
 pub use fingerprint::Fingerprint;
 pub use image_data::ImageData;
+pub use image_model::{ImageModel, ImageResponse};
+pub use image_request::{ImageBody, ImagePrompt, ImageRequest};
+pub use image_size::ImageSize;
 pub use images::{ImageRef, Images, ImagesMut};
 pub use json::Json;
 pub use message::{Message, Role};

@@ -79,7 +79,7 @@ pub trait Model: Send + Sync {
     /// - `Some(self)`, with an implementation of [`ModelExtras`] that forwards single
     ///   operations. Those that it does not forward have their defaults: streams use
     ///   [`events`](Model::events), raw bytes are not supported.
-    /// - `None` loses token counts and embeddings.
+    /// - `None` loses token counts, embeddings and image generation.
     fn extras(&self) -> Option<&dyn ModelExtras> {
         None
     }

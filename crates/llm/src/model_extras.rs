@@ -3,8 +3,8 @@
 use bytes::Bytes;
 
 use crate::{
-    BoxFuture, Change, Dialect, Error, ErrorKind, HeuristicEstimator, Model, RawChunkStream,
-    Request, ResponseStream, Result, TokenEstimator,
+    BoxFuture, Change, Dialect, EmbeddingModel, Error, ErrorKind, HeuristicEstimator, ImageModel,
+    Model, RawChunkStream, Request, ResponseStream, Result, TokenEstimator,
 };
 
 /// Operations with a default, for models that do better; see [`Model::extras`].
@@ -83,6 +83,16 @@ pub trait ModelExtras: Model {
     ) -> BoxFuture<'a, Result<Bytes>> {
         unsupported("embeddings are not supported in this dialect")
     }
+
+    /// Returns the model as one that generates images, if it can.
+    fn own_image_model(&self) -> Option<&dyn ImageModel> {
+        None
+    }
+
+    /// Returns the model as one that embeds texts, if it can.
+    fn own_embedding_model(&self) -> Option<&dyn EmbeddingModel> {
+        None
+    }
 }
 
 /// What callers can do with every [`Model`], beyond what it must provide.
@@ -142,11 +152,25 @@ pub trait ModelExt: Model {
 
     /// Sends an embeddings request in this dialect and returns the response body
     /// unchanged. Only the model name in `body` is replaced.
-    fn embed<'a>(&'a self, dialect: &Dialect, body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
+    fn forward_embeddings<'a>(
+        &'a self,
+        dialect: &Dialect,
+        body: Bytes,
+    ) -> BoxFuture<'a, Result<Bytes>> {
         match self.extras() {
             Some(extras) => extras.own_embeddings(dialect, body),
             None => unsupported("embeddings are not supported in this dialect"),
         }
+    }
+
+    /// Returns the model as one that generates images, if it can.
+    fn image_model(&self) -> Option<&dyn ImageModel> {
+        self.extras().and_then(ModelExtras::own_image_model)
+    }
+
+    /// Returns the model as one that embeds texts, if it can.
+    fn embedding_model(&self) -> Option<&dyn EmbeddingModel> {
+        self.extras().and_then(ModelExtras::own_embedding_model)
     }
 }
 

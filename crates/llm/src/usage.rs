@@ -36,6 +36,13 @@ pub struct Usage {
     pub cache_write_1h: u64,
     /// The portion of `output` spent on reasoning.
     pub reasoning: u64,
+    /// The portion of `input` that is images, where the provider prices it differently.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub image_input: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Usage {
@@ -49,6 +56,7 @@ impl Usage {
             cache_write_5m: 0,
             cache_write_1h: 0,
             reasoning: 0,
+            image_input: 0,
         }
     }
 
@@ -90,6 +98,13 @@ impl Usage {
         self
     }
 
+    /// Sets the tokens of images among the input.
+    #[must_use]
+    pub const fn with_image_input(mut self, tokens: u64) -> Self {
+        self.image_input = tokens;
+        self
+    }
+
     /// Returns the sum of input and output.
     pub fn total(&self) -> u64 {
         self.input.saturating_add(self.output)
@@ -106,6 +121,7 @@ impl AddAssign for Usage {
             cache_write_5m,
             cache_write_1h,
             reasoning,
+            image_input,
         } = other;
         for (sum, count) in [
             (&mut self.input, input),
@@ -115,6 +131,7 @@ impl AddAssign for Usage {
             (&mut self.cache_write_5m, cache_write_5m),
             (&mut self.cache_write_1h, cache_write_1h),
             (&mut self.reasoning, reasoning),
+            (&mut self.image_input, image_input),
         ] {
             *sum = sum.saturating_add(count);
         }

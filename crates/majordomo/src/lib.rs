@@ -62,6 +62,7 @@
 //! | use an MCP server's tools | `agent::McpServer` | [mcp] |
 //! | call tools by hand | [`agent::Toolbox`] | [tool_loop] |
 //! | embed texts | [`Chain::embed`] | [embeddings] |
+//! | generate or edit an image | [`Chain::generate_images`], [`ImageRequest`] | [image_generation] |
 //! | configure keys in code | [`providers::Settings`], [`Registry::register`] | [key_in_code] |
 //! | add a provider of your own | [`Provider`], [`Model`], [`EventStream`] | [custom_provider] |
 //! | wrap models, adapt requests | [`Chain::wrap`], [`Model::extras`], [`chain::Shape`] | [middleware] |
@@ -82,6 +83,7 @@
 //! [embeddings]: https://github.com/majordomo-llm/majordomo/blob/main/examples/embeddings.rs
 //! [explain]: https://github.com/majordomo-llm/majordomo/blob/main/examples/explain.rs
 //! [failover]: https://github.com/majordomo-llm/majordomo/blob/main/examples/failover.rs
+//! [image_generation]: https://github.com/majordomo-llm/majordomo/blob/main/examples/image_generation.rs
 //! [image_question]: https://github.com/majordomo-llm/majordomo/blob/main/examples/image_question.rs
 //! [key_in_code]: https://github.com/majordomo-llm/majordomo/blob/main/examples/key_in_code.rs
 //! [mcp]: https://github.com/majordomo-llm/majordomo/blob/main/examples/mcp.rs
@@ -136,9 +138,10 @@ pub use default_registry::{default_registry, model};
 pub use majordomo_agent as agent;
 pub use majordomo_llm as llm;
 pub use majordomo_llm::{
-    BoxFuture, Capabilities, Class, Effort, Error, ErrorKind, Event, EventStream, FinishReason,
-    Image, Json, Message, Model, ModelExt, Part, Provider, Request, Response, ResponseStream,
-    Result, Role, StreamItem, Tool, ToolCall, ToolChoice, ToolResult, Usage,
+    BoxFuture, Capabilities, Class, Effort, EmbeddingRequest, EmbeddingResponse, Error, ErrorKind,
+    Event, EventStream, FinishReason, Image, ImageRequest, ImageResponse, ImageSize, Json, Message,
+    Model, ModelExt, Part, Provider, Request, Response, ResponseStream, Result, Role, StreamItem,
+    Tool, ToolCall, ToolChoice, ToolResult, Usage,
 };
 #[cfg(feature = "images")]
 pub use majordomo_media as media;

@@ -25,10 +25,12 @@
 //! | usage | `usageMetadata`; output is `candidatesTokenCount` plus `thoughtsTokenCount` |
 //! | finish | `finishReason`; calls end with `STOP` |
 //! | error | `{"error":{code,message,status,details}}`; a bad key is a 400 |
+//! | generated image | `generationConfig.responseModalities` with `IMAGE`; a part `inlineData` of the response |
+//! | embeddings | `:batchEmbedContents` with `requests[]{model,content,outputDimensionality}`, at most 100 |
 
 use ::http::HeaderName;
 use majordomo_llm::{ByteCount, Capabilities, Change, ImageLimits, Request, Result};
-use majordomo_wire::Protocol;
+use majordomo_wire::{EmbeddingProtocol, Protocol};
 use percent_encoding::utf8_percent_encode;
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -36,6 +38,7 @@ use serde::Deserialize;
 use crate::discovery::PATH_SEGMENT;
 use crate::estimate::{ImageTokenRule, TokenRule};
 use crate::image_types::media_types;
+use crate::images_api::{EmbeddingsApi, ImagesApi, batch_limits};
 use crate::recipe::Recipe;
 use crate::transport::Credential;
 
@@ -75,6 +78,20 @@ impl Recipe for Google {
         let model =
             utf8_percent_encode(model.strip_prefix("models/").unwrap_or(model), PATH_SEGMENT);
         Some(format!("/v1beta/models/{model}:countTokens"))
+    }
+
+    fn embeddings_api(&self, model: &str) -> Option<EmbeddingsApi> {
+        let model =
+            utf8_percent_encode(model.strip_prefix("models/").unwrap_or(model), PATH_SEGMENT);
+        Some(EmbeddingsApi {
+            protocol: EmbeddingProtocol::Gemini,
+            path: format!("/v1beta/models/{model}:batchEmbedContents"),
+            limits: batch_limits(100, 600_000),
+        })
+    }
+
+    fn images_api(&self, _model: &str) -> Option<ImagesApi> {
+        Some(ImagesApi::Gemini)
     }
 
     fn next_page(&self, page: &[u8]) -> Option<String> {

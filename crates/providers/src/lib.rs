@@ -30,6 +30,7 @@ mod estimate;
 mod google;
 mod http;
 mod image_types;
+mod images_api;
 mod kind;
 mod llama_swap;
 mod ollama;

@@ -7,6 +7,7 @@
 //! | operation | shape |
 //! |---|---|
 //! | chat | Chat Completions below `{base}/v1`, with `max_tokens`; reasoning in `reasoning_content` |
+//! | images | `POST /sdapi/v1/txt2img` and `img2img`, chosen by `model`; `/v1/images/generations` ignores the seed |
 //! | models | `GET /v1/models`: `{"data":[{"id"}]}` |
 //! | running models | `GET /running`: `{"running":[{"model","state"}]}` |
 //! | unload | `POST /api/models/unload/{model}` |

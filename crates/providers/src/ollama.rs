@@ -30,12 +30,13 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use majordomo_llm::{Capabilities, Dialect, ImageLimits, Request, Result};
-use majordomo_wire::{Outgoing, Protocol, ollama};
+use majordomo_wire::{EmbeddingProtocol, Outgoing, Protocol, ollama};
 use secrecy::SecretString;
 
 use crate::discovery::{DiscoveryRequest, ModelTraits};
 use crate::estimate::{TokenRule, estimate_tokens};
 use crate::image_types::media_types;
+use crate::images_api::{EmbeddingsApi, batch_limits};
 use crate::recipe::Recipe;
 use crate::settings::Settings;
 use crate::transport::{Credential, Timeouts};
@@ -95,6 +96,14 @@ impl Recipe for Ollama {
 
     fn embeddings_path(&self, dialect: &Dialect) -> Option<&'static str> {
         (*dialect == Protocol::Ollama.dialect()).then_some("/api/embed")
+    }
+
+    fn embeddings_api(&self, _model: &str) -> Option<EmbeddingsApi> {
+        Some(EmbeddingsApi {
+            protocol: EmbeddingProtocol::Ollama,
+            path: "/api/embed".to_owned(),
+            limits: batch_limits(256, 1_000_000),
+        })
     }
 
     fn key_variables(&self) -> &'static [&'static str] {

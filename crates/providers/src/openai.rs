@@ -22,6 +22,11 @@
 //! | usage | `prompt_tokens`, `completion_tokens` and their details, totals that include cached and reasoning tokens |
 //! | error | `{"error":{message,type,param,code}}` |
 //!
+//! `POST {base}/v1/images/generations` in JSON and `/v1/images/edits` as a form
+//! (2026-11-18, the types of `openai` 3.49.0): `prompt`, `n`, `size`; responses
+//! `data[].b64_json` or `url`. `response_format` is refused by GPT image models.
+//! Compatible servers also take `seed`, `steps`, `guidance_scale` and `negative_prompt`.
+//!
 //! `POST {base}/v1/responses`:
 //!
 //! | canonical | Responses |
@@ -38,13 +43,14 @@
 //! | no such field | `stop`, `seed`, `n`, penalties |
 
 use majordomo_llm::{Capabilities, Dialect, ImageLimits, Request, Result};
-use majordomo_wire::{Outgoing, Protocol};
+use majordomo_wire::{EmbeddingProtocol, Outgoing, Protocol};
 use secrecy::SecretString;
 
 use crate::Settings;
 use crate::discovery::{DiscoveryRequest, DiscoverySource, ModelTraits};
 use crate::estimate::{ImageTokenRule, TokenRule};
 use crate::image_types::local_images;
+use crate::images_api::{EmbeddingsApi, ImagesApi, batch_limits};
 use crate::openai_models::{image_limits, image_token_rule, takes_effort, text_counter};
 use crate::quirks::{self, Quirk};
 use crate::reasoning_budget::budget_to_effort;
@@ -69,6 +75,8 @@ pub(crate) struct OpenAi {
     /// Whether the server loads models on demand, which takes long.
     pub(crate) loads_models: bool,
     pub(crate) quirk: Quirk,
+    /// Whether OpenAI's dialect is spoken at another address.
+    pub(crate) elsewhere: bool,
 }
 
 impl OpenAi {
@@ -86,6 +94,7 @@ impl OpenAi {
             prefix: "",
             loads_models: false,
             quirk: quirks::none,
+            elsewhere: false,
         }
     }
 
@@ -121,6 +130,7 @@ impl OpenAi {
         Self {
             legacy_max_tokens: legacy.unwrap_or(self.legacy_max_tokens),
             stream_usage: stream_usage.or(self.stream_usage.filter(|_| !unknown)),
+            elsewhere: unknown,
             ..self
         }
     }
@@ -165,6 +175,29 @@ impl Recipe for OpenAi {
             "/v1/embeddings"
         };
         (*dialect == Protocol::Chat.dialect()).then_some(path)
+    }
+
+    fn embeddings_api(&self, _model: &str) -> Option<EmbeddingsApi> {
+        let texts = if self.own_models { 2_048 } else { 256 };
+        Some(EmbeddingsApi {
+            protocol: EmbeddingProtocol::OpenAi,
+            path: self.embeddings_path(&Protocol::Chat.dialect())?.to_owned(),
+            // OpenAI takes 300,000 tokens per request.
+            limits: batch_limits(texts, 600_000),
+        })
+    }
+
+    /// GPT image models always send base64 and refuse to be asked for it.
+    fn images_api(&self, model: &str) -> Option<ImagesApi> {
+        if self.loads_models && !self.prefix.is_empty() {
+            return Some(ImagesApi::Sdapi);
+        }
+        let own = self.own_models && !self.elsewhere;
+        Some(ImagesApi::OpenAi {
+            prefix: self.prefix,
+            diffusion: !own,
+            ask_base64: !own || model.starts_with("dall-e"),
+        })
     }
 
     fn key_variables(&self) -> &'static [&'static str] {

@@ -7,6 +7,7 @@ use secrecy::SecretString;
 
 use crate::discovery::{DiscoveryRequest, ModelTraits};
 use crate::estimate::TokenRule;
+use crate::images_api::{EmbeddingsApi, ImagesApi};
 use crate::transport::{Credential, Timeouts};
 
 /// Everything that differs between HTTP providers.
@@ -30,6 +31,16 @@ pub(crate) trait Recipe: Send + Sync {
 
     /// The path for embeddings in a client's dialect, if supported.
     fn embeddings_path(&self, _dialect: &Dialect) -> Option<&'static str> {
+        None
+    }
+
+    /// How typed embeddings are requested, if supported.
+    fn embeddings_api(&self, _model: &str) -> Option<EmbeddingsApi> {
+        None
+    }
+
+    /// How images are generated, if supported.
+    fn images_api(&self, _model: &str) -> Option<ImagesApi> {
         None
     }
 

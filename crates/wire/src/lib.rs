@@ -32,6 +32,7 @@ mod conversation;
 mod custom_input;
 mod declared_tool;
 mod effort;
+mod embeddings;
 mod emulated_call;
 mod failure;
 mod forwarded_calls;
@@ -39,6 +40,7 @@ mod framing;
 mod function_tool;
 mod gemini;
 mod handles_all;
+pub mod images;
 mod json;
 mod loss;
 mod messages;
@@ -63,6 +65,7 @@ pub use codec::{
     Codec, CountTokens, ErrorReply, FailedResponse, Incoming, Outgoing, Reply, StreamReader,
     StreamWriter, Written,
 };
+pub use embeddings::EmbeddingProtocol;
 pub use emulated_call::EmulatedCall;
 pub use forwarded_calls::ForwardedCalls;
 pub use framing::Frames;

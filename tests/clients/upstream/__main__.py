@@ -3,7 +3,8 @@
 Written against the vendors' documentation with nothing but the standard library,
 so that it shares no mistake with the code under test. Each dialect has a prefix:
 `/chat/v1/chat/completions`, `/gemini/v1beta/models/x:generateContent`, and so on.
-`GET /requests` lists the requests received so far.
+Images and embeddings are below the prefix of
+their dialect, Stable Diffusion's below `/swap`. `GET /requests` lists the requests received so far.
 
     python upstream FILE    writes its address to FILE and serves until it is stopped
 """
@@ -18,7 +19,9 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import chat
+import embeddings
 import gemini
+import images
 import messages
 import ollama
 import responses
@@ -52,7 +55,15 @@ class Handler(BaseHTTPRequestHandler):
         return self.whole(404, {"error": "no such path"}) if found is None else self.whole(200, found)
 
     def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        raw = self.rfile.read(int(self.headers["content-length"]))
+        place = self.path.split("?")[0]
+        made = images.respond(place, self.headers.get("content-type", ""), raw)
+        made = made or embeddings.respond(place, raw)
+        if made is not None:
+            with lock:
+                asked.append({"path": self.path, "body": made[0], "at": time.time()})
+            return self.whole(200, made[1])
+        body = json.loads(raw)
         prefix, path = self.path.split("?")[0].removeprefix("/").split("/", 1)
         dialect, path = DIALECTS[prefix], "/" + path
         found = dialect.lookup(path, body)

@@ -267,7 +267,7 @@ impl majordomo::llm::ModelExtras for Embedder {
 async fn an_embedding_takes_a_seat_and_records_latency() {
     let stats = Arc::new(ServiceStats::new(now()));
     let model = metered(Arc::new(Embedder), &stats);
-    let embed = model.embed(&majordomo::llm::Dialect::new("chat"), "x".into());
+    let embed = model.forward_embeddings(&majordomo::llm::Dialect::new("chat"), "x".into());
     let (embedded, in_flight) = tokio::join!(embed, async {
         tokio::time::sleep(secs(1)).await;
         stats.in_flight()

@@ -34,6 +34,7 @@ async fn help_has_examples_and_no_colors_in_a_pipe() {
         &["chat", "--help"],
         &["explain", "--help"],
         &["fit", "--help"],
+        &["image", "--help"],
         &["check", "--help"],
         &["models", "--help"],
         &["serve", "--help"],

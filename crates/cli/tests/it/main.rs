@@ -4,6 +4,7 @@ mod accounts;
 mod chat;
 mod commands;
 mod configuration;
+mod image;
 mod keys;
 mod one_configuration;
 #[cfg(unix)]

@@ -1,8 +1,9 @@
 //! The built-in demo provider, which needs no upstream.
 //!
 //! `demo/text` accepts text, `demo/vision` reports format and size of images,
-//! `demo/flaky` fails every third request. Equal requests get equal responses, so that a
-//! first `curl`, a guide and a test can rely on them.
+//! `demo/image` draws a small picture, `demo/flaky` fails every third request. Equal
+//! requests get equal responses, so that a first `curl`, a guide and a test can rely on
+//! them.
 //!
 //! May use `clip`.
 
@@ -42,7 +43,9 @@ pub struct Demo {
 
 impl Demo {
     /// The ids of its models.
-    pub const MODELS: [&'static str; 3] = ["text", "vision", Self::FLAKY];
+    pub const MODELS: [&'static str; 4] = ["text", "vision", Self::IMAGE, Self::FLAKY];
+
+    const IMAGE: &'static str = "image";
 
     const FLAKY: &'static str = "flaky";
 

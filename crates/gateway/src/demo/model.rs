@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
+use majordomo::fake::pictures;
+use majordomo::llm::{Change, ImageModel, ModelExtras};
 use majordomo::{
-    BoxFuture, Capabilities, Error, ErrorKind, Event, EventStream, Model, Request, Response, Result,
+    BoxFuture, Capabilities, Error, ErrorKind, Event, EventStream, ImageRequest, ImageResponse,
+    ImageSize, Model, Request, Response, Result,
 };
 
 use super::Demo;
@@ -85,6 +88,48 @@ impl Model for DemoModel {
             Box::pin(DemoStream(events)) as EventStream
         });
         Box::pin(std::future::ready(events))
+    }
+
+    fn extras(&self) -> Option<&dyn ModelExtras> {
+        Some(self)
+    }
+}
+
+impl ModelExtras for DemoModel {
+    fn own_image_model(&self) -> Option<&dyn ImageModel> {
+        (self.id == Demo::IMAGE).then_some(self as &dyn ImageModel)
+    }
+}
+
+impl ImageModel for DemoModel {
+    /// Draws patterns that depend on the request alone.
+    fn generate_images(&self, request: ImageRequest) -> BoxFuture<'_, Result<ImageResponse>> {
+        let prompt = request.prompt();
+        let ignored = [
+            ("steps", prompt.steps.is_some()),
+            ("guidance", prompt.guidance.is_some()),
+            ("negative_prompt", prompt.negative_prompt.is_some()),
+            ("sampler", prompt.sampler.is_some()),
+            ("mask", prompt.mask.is_some()),
+        ];
+        for (name, _) in ignored.into_iter().filter(|(_, set)| *set) {
+            request.record_change(Change::new(name, "dropped").detail("the demo has no model"));
+        }
+        let native = prompt.native.iter().flat_map(|native| native.fields());
+        for (name, _) in native {
+            request.record_change(Change::new(name, "dropped").detail("the demo has no model"));
+        }
+        let images = pictures(&request);
+        if prompt.n.is_some_and(|n| n.get() as usize > images.len()) {
+            request.record_change(Change::new("n", "lowered").detail("the demo draws ten at most"));
+        }
+        let drawn = images.first().and_then(|image| image.data.header().ok());
+        let drawn = drawn.and_then(|header| ImageSize::new(header.width, header.height));
+        if prompt.size.is_some() && prompt.size != drawn {
+            request.record_change(Change::new("size", "lowered").detail("to 2048 pixels"));
+        }
+        let response = ImageResponse::new(images).with_model(&*self.name);
+        Box::pin(std::future::ready(Ok(response)))
     }
 }
 

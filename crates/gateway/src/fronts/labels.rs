@@ -3,7 +3,7 @@
 use http::Method;
 
 use super::Front;
-use super::path::{Endpoint, StreamMode};
+use super::path::{Endpoint, ImageCall, StreamMode};
 
 /// Low-cardinality names of an HTTP request.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,6 +70,8 @@ fn template(endpoint: &Endpoint) -> Option<&'static str> {
         Endpoint::Running => "/api/ps",
         Endpoint::Embeddings(Front::OllamaChat) => "/api/embed",
         Endpoint::Embeddings(_) => "/v1/embeddings",
+        Endpoint::Images(ImageCall::Generations) => "/v1/images/generations",
+        Endpoint::Images(ImageCall::Edits) => "/v1/images/edits",
         Endpoint::Root | Endpoint::Healthz | Endpoint::Readyz => return None,
         Endpoint::WrongMethod(_) | Endpoint::NotFound(..) => return None,
     })

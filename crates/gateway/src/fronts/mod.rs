@@ -15,7 +15,7 @@ use majordomo_wire::{ClientError, Codec, Protocol, ollama};
 pub(crate) use forwarded_headers::forwarded_headers;
 pub use labels::EndpointLabels;
 pub(crate) use page::ListPage;
-pub(crate) use path::{Endpoint, StreamMode, endpoint};
+pub(crate) use path::{Endpoint, ImageCall, StreamMode, endpoint};
 
 /// The endpoint of one dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

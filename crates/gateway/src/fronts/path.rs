@@ -30,6 +30,8 @@ pub(crate) enum Endpoint {
     Key(Front),
     /// Embeddings, forwarded to a target of the same dialect.
     Embeddings(Front),
+    /// Image generation or edits, in OpenAI's dialect.
+    Images(ImageCall),
     /// `/`, a liveness text for humans.
     Root,
     /// Liveness probe.
@@ -40,6 +42,15 @@ pub(crate) enum Endpoint {
     WrongMethod(&'static str),
     /// Unknown path; the front whose error format applies.
     NotFound(Front, String),
+}
+
+/// What to do with images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ImageCall {
+    /// Generate new ones.
+    Generations,
+    /// Edit the client's.
+    Edits,
 }
 
 /// Whether a response is streamed.
@@ -110,6 +121,8 @@ pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpo
         "/api/generate" => (generate(Front::OllamaGenerate), "POST"),
         "/api/show" => (Endpoint::Show, "POST"),
         "/v1/embeddings" => (Endpoint::Embeddings(Front::Chat), "POST"),
+        "/v1/images/generations" => (Endpoint::Images(ImageCall::Generations), "POST"),
+        "/v1/images/edits" => (Endpoint::Images(ImageCall::Edits), "POST"),
         "/api/embed" => (Endpoint::Embeddings(Front::OllamaChat), "POST"),
         _ => match below_models(path, uri, post, models) {
             Some(found) => found,

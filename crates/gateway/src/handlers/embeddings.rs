@@ -57,5 +57,5 @@ async fn embedded(
         .await?;
     admitted.exchange.routed(&chain, trace, None);
     let chain = chain.gated_by(admitted.exchange.gate(&state.pricing));
-    Ok(chain.embed(front.dialect(), body).await?)
+    Ok(chain.forward_embeddings(front.dialect(), body).await?)
 }

@@ -8,6 +8,7 @@
 mod count_tokens;
 mod embeddings;
 mod generate;
+mod images;
 mod models;
 #[cfg(test)]
 mod tests;
@@ -15,4 +16,5 @@ mod tests;
 pub(crate) use count_tokens::count_tokens;
 pub(crate) use embeddings::embed;
 pub(crate) use generate::generate;
+pub(crate) use images::generate_images;
 pub(crate) use models::{get_model, list_models, ollama_running, ollama_show, ollama_version};

@@ -11,11 +11,11 @@ use bytes::Bytes;
 use futures_core::Stream;
 use http::HeaderMap;
 use http_body_util::BodyExt;
-use majordomo::llm::{Dialect, ModelExtras, RawChunk, RawChunkStream};
+use majordomo::llm::{Dialect, ImageModel, ModelExtras, RawChunk, RawChunkStream};
 use majordomo::transport::{Transport, TransportConfig};
 use majordomo::{
-    BoxFuture, Capabilities, Error, Event, EventStream, FinishReason, Model, Part, Provider,
-    Request, Response, Result, Usage,
+    BoxFuture, Capabilities, Error, Event, EventStream, FinishReason, ImageRequest, ImageResponse,
+    Model, Part, Provider, Request, Response, Result, Usage,
 };
 use majordomo_limits::Flow;
 use majordomo_wire::Protocol;
@@ -24,7 +24,7 @@ use super::*;
 use crate::admitted::AdmittedRequest;
 use crate::config::Config;
 use crate::exchange::{Arrival, Exchange};
-use crate::fronts::{Front, StreamMode};
+use crate::fronts::{Front, ImageCall, StreamMode};
 use crate::heavy_lane::{HeavyLane, LaneHandle};
 use crate::outcome::RequestOutcome;
 use crate::record::{
@@ -159,6 +159,22 @@ impl ModelExtras for StepwiseModel {
             Ok(body)
         })
     }
+
+    fn own_image_model(&self) -> Option<&dyn ImageModel> {
+        Some(self)
+    }
+}
+
+impl ImageModel for StepwiseModel {
+    fn generate_images(&self, _: ImageRequest) -> BoxFuture<'_, Result<ImageResponse>> {
+        Box::pin(async move {
+            pause().await;
+            self.check()?;
+            pause().await;
+            let image = majordomo::Image::new("image/png", vec![1]);
+            Ok(ImageResponse::new(vec![image]).with_usage(Usage::new(9, 3)))
+        })
+    }
 }
 
 /// Items that are each pending once.
@@ -200,6 +216,7 @@ enum Way {
     Events,
     Raw,
     Embed,
+    Image,
     Count,
 }
 
@@ -213,13 +230,13 @@ async fn whole_life(
 ) {
     let stream = matches!(way, Way::Events | Way::Raw);
     let body = format!(
-        r#"{{"model":"{model}","stream":{stream},"max_tokens":9,
+        r#"{{"model":"{model}","stream":{stream},"max_tokens":9,"prompt":"hi",
             "messages":[{{"role":"user","content":"hi"}}]}}"#
     );
     let body = Bytes::from(body);
     let front = match way {
         Way::Events | Way::Count => Front::Messages,
-        Way::Whole | Way::Raw | Way::Embed => Front::Chat,
+        Way::Whole | Way::Raw | Way::Embed | Way::Image => Front::Chat,
     };
     let sinks = Arc::new(Sinks::new([recorder as _]));
     let admitted = AdmittedRequest {
@@ -231,6 +248,7 @@ async fn whole_life(
     };
     let response = match way {
         Way::Embed => embed(&state, front, admitted).await,
+        Way::Image => generate_images(&state, ImageCall::Generations, admitted).await,
         Way::Count => count_tokens(&state, front, None, admitted).await,
         _ => generate(&state, front, None, StreamMode::FromBody, admitted).await,
     };
@@ -257,6 +275,9 @@ fn check(record: &FinishedRequest, way: Way, done: bool, at: &str) {
         if sized && cancelled(call.outcome) {
             assert!(call.usage.input > 0, "{at}: {call:?}");
         }
+        let drawn = u64::from(call.outcome != CallOutcome::Failed);
+        let drawn = if way == Way::Image { drawn } else { 0 };
+        assert_eq!(call.images, drawn, "{at}: {call:?}");
         if sized && call.outcome == CallOutcome::Served {
             assert_eq!(call.usage, Usage::new(9, 3), "{at}");
             assert_eq!(call.usage_source, UsageSource::Reported, "{at}");
@@ -272,7 +293,15 @@ fn check(record: &FinishedRequest, way: Way, done: bool, at: &str) {
 async fn a_request_dropped_at_any_await_point_leaves_one_record() {
     let lane = Arc::new(HeavyLane::new());
     let mut points = 0;
-    for way in [Way::Whole, Way::Events, Way::Raw, Way::Embed, Way::Count] {
+    let ways = [
+        Way::Whole,
+        Way::Events,
+        Way::Raw,
+        Way::Embed,
+        Way::Image,
+        Way::Count,
+    ];
+    for way in ways {
         for (model, calls) in [
             ("step/ok", 1),
             ("step/down,step/ok", 3),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use majordomo::chain::AttemptKind as CallKind;
 use majordomo_ledger::{
-    AttemptKind, AttemptRow, FinishedRow, OpenAttempt, PriceRef, Quantities, RequestId, RequestRow,
+    AttemptKind, AttemptRow, FinishedRow, OpenAttempt, PriceRef, RequestId, RequestRow,
 };
 
 use crate::record::{FinishedRequest, StartedCall, UpstreamCall, unix_millis};
@@ -36,6 +36,7 @@ fn kind(kind: CallKind) -> AttemptKind {
         CallKind::Describe => AttemptKind::Describe,
         CallKind::Embed => AttemptKind::Embed,
         CallKind::Count => AttemptKind::Count,
+        CallKind::Image => AttemptKind::Image,
         _ => AttemptKind::Answer,
     }
 }
@@ -68,7 +69,7 @@ fn attempt(call: &UpstreamCall) -> AttemptRow {
         kind: kind(call.kind),
         target: call.target.as_str().into(),
         price: call.price.as_deref().map(PriceRef::from),
-        used: Quantities::from(&call.usage),
+        used: call.quantities(),
         cost: call.cost,
         reported_cost: None,
         settle: call.settle,

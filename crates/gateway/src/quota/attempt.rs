@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use majordomo::Usage;
 use majordomo::chain::{AttemptKind, GateRefusal, PendingAttempt};
 use majordomo::llm::Change;
 use majordomo_ledger::{PriceCard, Quantities, Rate};
@@ -52,6 +51,8 @@ pub(crate) struct AttemptHold {
     reservation: Reservation,
     /// The price of the attempt's start.
     pub(crate) card: Option<Arc<PriceCard>>,
+    /// What is reserved, if the price is known.
+    cost: Option<Nanodollars>,
     caller: Arc<CallerLimits>,
     /// The estimated input tokens.
     pub(crate) input: u64,
@@ -91,6 +92,7 @@ impl AttemptLimits {
                     return HoldOutcome::Held(AttemptHold {
                         reservation,
                         card: bound.card.clone(),
+                        cost: ask.cost,
                         caller: Arc::clone(&self.caller),
                         input: bound.input,
                         max_tokens: bound.sets_max.then_some(bound.output),
@@ -171,12 +173,17 @@ impl AttemptLimits {
 /// The fields that ask for several responses: of Chat Completions and of Gemini.
 const CHOICES: [&str; 2] = ["n", "generationConfig.candidateCount"];
 
+/// Output tokens to reserve for an image, above what the largest one takes.
+const IMAGE_OUTPUT: u64 = 8_000;
+
 /// What an attempt may use at most.
 pub(crate) struct AttemptBound {
     input: u64,
     /// Of one choice.
     output: u64,
     choices: u64,
+    /// Images to generate.
+    images: u64,
     /// Whether the attempt must be told its maximum.
     sets_max: bool,
     card: Option<Arc<PriceCard>>,
@@ -192,10 +199,17 @@ impl AttemptBound {
             input,
             output: 0,
             choices: 1,
+            images: 0,
             sets_max: false,
             card,
         };
         if attempt.kind == AttemptKind::Embed {
+            return bound;
+        }
+        if attempt.kind == AttemptKind::Image {
+            bound.images = attempt.images;
+            bound.output = IMAGE_OUTPUT;
+            bound.choices = attempt.images.clamp(1, 1_000);
             return bound;
         }
         let most = attempt.capabilities().max_output.unwrap_or(u64::MAX);
@@ -234,18 +248,28 @@ impl AttemptBound {
     fn picodollars(&self) -> Option<(u128, u128)> {
         let rates = self.card.as_ref()?.rates(self.input);
         let pico = |rate: Option<Rate>| rate.map_or(0, |rate| u128::from(rate.picodollars()));
-        let input = pico(Some(rates.highest_input()?));
+        let input = match rates.image {
+            Some(_) if self.images > 0 => pico(rates.highest_input()),
+            _ => pico(Some(rates.highest_input()?)),
+        };
         // Embeddings have no output, and their models no price for it.
-        let output = match self.output {
-            0 => 0,
+        let output = match (self.output, self.images) {
+            (0, _) => 0,
+            // Priced by the image, whether or not tokens have a price.
+            (_, 1..) if rates.image.is_some() => pico(rates.output),
             _ => pico(Some(rates.output?)).max(pico(rates.reasoning)),
         };
-        let fixed = u128::from(self.input).saturating_mul(input) + pico(rates.request);
+        let images = u128::from(self.images).saturating_mul(pico(rates.image));
+        let fixed = u128::from(self.input).saturating_mul(input) + pico(rates.request) + images;
         Some((fixed, output.saturating_mul(u128::from(self.choices))))
     }
 
     /// Lowers the output to what an amount covers. Returns whether that changed anything.
     fn clamp(&mut self, left: Nanodollars) -> bool {
+        // No target can be told how many tokens an image may take.
+        if self.images > 0 {
+            return false;
+        }
         let Some((fixed, per_token)) = self.picodollars() else {
             return false;
         };
@@ -263,12 +287,14 @@ impl AttemptBound {
 
 impl AttemptHold {
     /// The attempt ended; `None` if it used nothing.
-    pub(crate) fn settle(self, used: Option<&Usage>) {
-        let cost = used.and_then(|used| {
-            let cost = self.card.as_ref()?.cost(&Quantities::from(used))?;
-            u64::try_from(cost.nanodollars()).ok()
+    pub(crate) fn settle(self, used: Option<&Quantities>) {
+        let cost = used.and_then(|used| match self.card.as_ref()?.cost(used) {
+            Some(cost) => u64::try_from(cost.nanodollars()).ok(),
+            // Images whose tokens nobody reported are not free.
+            None if used.images > 0 => self.cost.map(|cost| cost.0),
+            None => None,
         });
-        let tokens = used.map_or(0, Usage::total);
+        let tokens = used.map_or(0, |used| used.input.saturating_add(used.output));
         let now = self.caller.now().monotonic;
         self.reservation
             .settle(now, tokens, Nanodollars(cost.unwrap_or(0)));

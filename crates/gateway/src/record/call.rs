@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use majordomo::chain::AttemptKind;
 use majordomo::{Class, Usage};
-use majordomo_ledger::{Cost, PriceCard, SettleClass};
+use majordomo_ledger::{Cost, PriceCard, Quantities, SettleClass};
 
 /// One request sent to a provider.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub struct UpstreamCall {
     pub status: Option<u16>,
     /// Its tokens.
     pub usage: Usage,
+    /// Images that it generated, or may have generated.
+    pub images: u64,
     /// How its tokens are known.
     pub usage_source: UsageSource,
     /// How it is settled.
@@ -39,6 +41,16 @@ pub struct UpstreamCall {
     pub price: Option<Arc<PriceCard>>,
     /// Its cost; `None` if the price is unknown.
     pub cost: Option<Cost>,
+}
+
+impl UpstreamCall {
+    /// What it used, in the units that are priced.
+    pub(crate) fn quantities(&self) -> Quantities {
+        Quantities {
+            images: self.images,
+            ..Quantities::from(&self.usage)
+        }
+    }
 }
 
 /// How the usage of a call is known.

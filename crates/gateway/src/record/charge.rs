@@ -1,6 +1,6 @@
 //! What a call counts for: how its tokens are known, and what they cost.
 
-use majordomo_ledger::{Cost, Quantities, SettleClass};
+use majordomo_ledger::{Cost, SettleClass};
 
 use super::{UpstreamCall, UsageSource};
 
@@ -11,7 +11,7 @@ pub(crate) fn charge(calls: &mut [UpstreamCall]) {
         call.cost = match (call.settle, &call.price) {
             (SettleClass::Free, _) => Some(Cost::ZERO),
             (_, price) => {
-                let used = Quantities::from(&call.usage);
+                let used = call.quantities();
                 price.as_ref().and_then(|price| price.cost(&used))
             }
         };

@@ -157,6 +157,8 @@ pub enum RequestKind {
     Generate,
     /// Embeddings.
     Embed,
+    /// Generated or edited images.
+    Image,
     /// A token count.
     CountTokens,
     /// Model lists and details, unknown paths.

@@ -277,6 +277,7 @@ async fn handle(
         Endpoint::Show => handlers::ollama_show(state, admitted).await,
         Endpoint::Version => handlers::ollama_version(admitted),
         Endpoint::Embeddings(front) => handlers::embed(state, front, admitted).await,
+        Endpoint::Images(call) => handlers::generate_images(state, call, admitted).await,
         Endpoint::Running => handlers::ollama_running(admitted),
         Endpoint::NotFound(front, path) => not_found(front, &path, admitted.exchange),
         // Served earlier: they belong to no dialect, or need no seat.

@@ -13,6 +13,7 @@ pub(super) fn front_of(endpoint: &Endpoint) -> Option<Front> {
         | Endpoint::Embeddings(front)
         | Endpoint::Key(front)
         | Endpoint::NotFound(front, _) => Some(*front),
+        Endpoint::Images(_) => Some(Front::Chat),
         Endpoint::Show | Endpoint::Version | Endpoint::Running => Some(Front::OllamaChat),
         Endpoint::Root | Endpoint::Healthz | Endpoint::Readyz | Endpoint::WrongMethod(_) => None,
     }
@@ -24,6 +25,7 @@ pub(super) fn kind_of(endpoint: &Endpoint) -> RequestKind {
         Endpoint::Generate { .. } => RequestKind::Generate,
         Endpoint::Count { .. } => RequestKind::CountTokens,
         Endpoint::Embeddings(_) => RequestKind::Embed,
+        Endpoint::Images(_) => RequestKind::Image,
         _ => RequestKind::Other,
     }
 }

@@ -31,6 +31,7 @@ impl Spans {
     ) {
         let operation = match call.kind {
             AttemptKind::Embed => "embeddings",
+            AttemptKind::Image => "generate_content",
             _ => upstream.operation(),
         };
         let describes = call.kind == AttemptKind::Describe;

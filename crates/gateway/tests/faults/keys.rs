@@ -8,7 +8,7 @@ use crate::test_gateway::{CLIENT_KEY, Client, TestGateway, case, post, statuses}
 const LONG_KEY: &str = "CANARY-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRS";
 
 /// Every documented endpoint that needs a key, with method and body.
-const ROUTES: [(&str, &str, &str); 16] = [
+const ROUTES: [(&str, &str, &str); 18] = [
     ("POST", "/v1/chat/completions", "{}"),
     ("POST", "/v1/responses", "{}"),
     ("GET", "/v1/models", ""),
@@ -29,6 +29,8 @@ const ROUTES: [(&str, &str, &str); 16] = [
     ("POST", "/api/show", "{}"),
     ("POST", "/v1/embeddings", "{}"),
     ("POST", "/api/embed", "{}"),
+    ("POST", "/v1/images/generations", "{}"),
+    ("POST", "/v1/images/edits", "{}"),
 ];
 
 fn request((method, path, body): (&str, &str, &str), headers: &str) -> String {

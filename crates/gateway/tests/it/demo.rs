@@ -183,7 +183,7 @@ async fn its_models_are_listed_and_unknown_ones_are_not_found() {
     let demo = Demo::new("demo");
     let listed = demo.models().await.unwrap();
     let ids: Vec<&str> = listed.iter().map(|model| model.id.as_str()).collect();
-    assert_eq!(ids, ["text", "vision", "flaky"]);
+    assert_eq!(ids, ["text", "vision", "image", "flaky"]);
     let sees = |at: usize| listed[at].capabilities.as_ref().unwrap().takes_images();
     assert!(!sees(0) && sees(1) && !sees(2));
     let error = model("gpt")

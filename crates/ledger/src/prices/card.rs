@@ -26,7 +26,7 @@ pub struct Rates {
     pub image_input: Option<Rate>,
     /// Per reasoning token; otherwise `output`.
     pub reasoning: Option<Rate>,
-    /// Per image; otherwise nothing, since images are input tokens.
+    /// Per generated image; otherwise nothing if the image was reported as output tokens.
     pub image: Option<Rate>,
     /// Per request; otherwise nothing.
     pub request: Option<Rate>,
@@ -96,6 +96,9 @@ impl Rates {
     /// The cost, or `None` if something was used whose rate is unknown.
     fn cost(&self, used: &Quantities) -> Option<Cost> {
         let write = self.cache_write_5m.or(self.input);
+        // Generated images are output tokens, or have a price of their own.
+        let counted = used.output > 0 || self.output == Some(Rate::ZERO);
+        let tokens = counted.then_some(Rate::ZERO);
         let portions = [
             (used.fresh_input(), self.input),
             (used.cache_read, self.cache_read.or(self.input)),
@@ -107,7 +110,7 @@ impl Rates {
                 used.reasoning.min(used.output),
                 self.reasoning.or(self.output),
             ),
-            (used.images, self.image.or(Some(Rate::ZERO))),
+            (used.images, self.image.or(tokens)),
             (1, self.request.or(Some(Rate::ZERO))),
         ];
         let mut sum = 0_u128;

@@ -196,6 +196,30 @@ fn tiers_images_and_requests_can_be_overridden() {
 }
 
 #[test]
+fn generated_images_cost_their_tokens_or_their_own_price_and_are_otherwise_unknown() {
+    let by_tokens = card("1", "2").card().unwrap();
+    let by_image = PriceOverride {
+        image: Some("0.04".to_owned()),
+        ..PriceOverride::default()
+    };
+    let by_image = by_image.card().unwrap();
+    let drawn = |output| Quantities {
+        output,
+        images: 2,
+        ..Quantities::default()
+    };
+    let nano = |cost: Option<Cost>| cost.map(|cost| cost.nanodollars());
+    for (card, used, expected) in [
+        (&by_tokens, drawn(1_000), Some(2_000_000)),
+        (&by_tokens, drawn(0), None),
+        (&by_image, drawn(0), Some(80_000_000)),
+        (&PriceCard::free(), drawn(0), Some(0)),
+    ] {
+        assert_eq!(nano(card.cost(&used)), expected, "{card} {used:?}");
+    }
+}
+
+#[test]
 fn a_service_tier_has_its_own_price_where_one_is_listed() {
     let book = PriceBook::default();
     let vendor = Vendor::Listed("openai");

@@ -86,7 +86,8 @@ impl Chain {
             request,
             began: clock.now(),
             model: target.model(),
-            body: None,
+            input_bytes: None,
+            images: 0,
         };
         let entered = enter(gate, pending, clock).await.ok()?;
         Some(entered.attempt)

@@ -8,6 +8,7 @@
 //! - `commit` decides when a stream commits, which ends failover,
 //! - `gate` admits attempts and learns how they ended,
 //! - `target` reports outcomes to `health`, which benches targets,
+//! - `generate_images` and `embed` walk it for images and for vectors,
 //! - `shaping`, `fit` and `fit_output` adapt a request to one target,
 //! - `outlook` says whether and when repeating an exhausted request may help.
 //!
@@ -18,11 +19,13 @@ mod commit;
 mod compose;
 mod config;
 mod count_tokens;
+mod embed;
 mod fit;
 #[cfg(feature = "images")]
 mod fit_images;
 mod fit_output;
 mod gate;
+mod generate_images;
 mod operation;
 mod outlook;
 mod preview;
@@ -52,7 +55,7 @@ pub use gate::{
     AttemptEnd, AttemptGate, AttemptKind, AttemptPermit, AttemptReport, GateDecision, GatePass,
     GateRefusal, PendingAttempt,
 };
-use operation::{Embed, Forward, ForwardOutput, Generate, StreamEvents};
+use operation::{Forward, ForwardEmbeddings, ForwardOutput, Generate, StreamEvents};
 pub use preview::Preview;
 use relay::Relay;
 pub use shape::{Shape, Shaped, TargetView};
@@ -211,8 +214,13 @@ impl Chain {
 
     /// Embeddings from the first target that speaks the body's dialect and can serve. Only
     /// the model is replaced in the body. The last attempt of the log names the target.
-    pub async fn embed(&self, dialect: Dialect, body: Bytes) -> Result<(Bytes, AttemptLog)> {
-        let walk = Walk::new(self, Request::default(), Embed { dialect, body });
+    pub async fn forward_embeddings(
+        &self,
+        dialect: Dialect,
+        body: Bytes,
+    ) -> Result<(Bytes, AttemptLog)> {
+        let operation = ForwardEmbeddings { dialect, body };
+        let walk = Walk::new(self, Request::default(), operation);
         let mut served = walk.serve().await?;
         served.permit.succeed();
         served.attempt.settle(AttemptEnd::Served);

@@ -27,9 +27,14 @@ pub(super) trait Operation: Send + Sync {
         attempt: &'a mut AdmittedAttempt,
     ) -> BoxFuture<'a, Result<Self::Output>>;
 
-    /// The body, if it is not part of the request.
-    fn body(&self) -> Option<&Bytes> {
+    /// The size of what is sent, if it is not part of the request.
+    fn input_bytes(&self) -> Option<u64> {
         None
+    }
+
+    /// The images that it asks for.
+    fn images(&self) -> u64 {
+        0
     }
 
     /// Tells the attempt of a whole response.
@@ -144,13 +149,13 @@ impl Operation for Forward {
     }
 }
 
-/// Embeds the body; the request is empty.
-pub(super) struct Embed {
+/// Forwards a body with texts to embed; the request is empty.
+pub(super) struct ForwardEmbeddings {
     pub(super) dialect: Dialect,
     pub(super) body: Bytes,
 }
 
-impl Operation for Embed {
+impl Operation for ForwardEmbeddings {
     type Output = Bytes;
 
     const KIND: AttemptKind = AttemptKind::Embed;
@@ -161,10 +166,10 @@ impl Operation for Embed {
         _request: Request,
         _attempt: &'a mut AdmittedAttempt,
     ) -> BoxFuture<'a, Result<Bytes>> {
-        model.embed(&self.dialect, self.body.clone())
+        model.forward_embeddings(&self.dialect, self.body.clone())
     }
 
-    fn body(&self) -> Option<&Bytes> {
-        Some(&self.body)
+    fn input_bytes(&self) -> Option<u64> {
+        Some(self.body.len() as u64)
     }
 }

@@ -303,7 +303,8 @@ impl<'a, O: Operation> Walk<'a, O> {
             request: &shaped.request,
             began,
             model: target.model(),
-            body: self.operation.body(),
+            input_bytes: self.operation.input_bytes(),
+            images: self.operation.images(),
         };
         let entering = enter(gate, pending, target.clock());
         let entered = match self.in_time(async { Ok(entering.await) }).await? {

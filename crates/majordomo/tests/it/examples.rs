@@ -6,10 +6,11 @@ use std::process::Command;
 const EXAMPLES: &[(&str, &str)] = &[
     ("agent", "I ordered 20 pears."),
     ("custom_provider", "HELLO (served by shouting/loud)"),
-    ("embeddings", "[0.25,-0.5]"),
+    ("embeddings", "nearest: a green pear"),
     ("env_providers", "served by box/any-model"),
     ("explain", "4. small/tiny"),
     ("failover", "Hello from the tail of the chain."),
+    ("image_generation", "box/painter: served"),
     ("image_question", "image:1 resized"),
     ("key_in_code", "work/claude-opus-5-5"),
     ("mcp", "There are 12 pears."),

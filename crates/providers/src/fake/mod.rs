@@ -14,8 +14,13 @@
 //! assert_eq!(fake.call_count("small"), 2);
 //! # Ok(()) }
 //! ```
+//!
+//! It also draws small pictures and embeds texts. Those calls take a step of the script, too:
+//! a failure fails them, after any other their result depends on the request alone.
 
 mod model;
+mod other_calls;
+mod picture;
 mod playback;
 mod step;
 
@@ -25,6 +30,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use majordomo_llm::{BoxFuture, Capabilities, Model, ModelInfo, Provider, Request, Result};
 
 use model::FakeModel;
+pub use picture::{picture, pictures};
 pub use step::{Beat, Step};
 
 /// Creates the step of an unscripted call.

@@ -6,8 +6,8 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 use majordomo_llm::{
-    BoxFuture, Capabilities, Error, Event, EventStream, Model, Request, Response, ResponseStream,
-    Result,
+    BoxFuture, Capabilities, Error, Event, EventStream, Model, ModelExtras, Request, Response,
+    ResponseStream, Result,
 };
 
 use super::playback::Playback;
@@ -28,7 +28,7 @@ impl FakeModel {
         }
     }
 
-    fn play(&self, request: Request, streamed: bool) -> Playback {
+    pub(super) fn play(&self, request: Request, streamed: bool) -> Playback {
         self.fake
             .next_step(FakeCall {
                 model: self.id.clone(),
@@ -38,7 +38,11 @@ impl FakeModel {
             .into()
     }
 
-    fn attribute(&self, error: Error) -> Error {
+    pub(super) fn full_name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn attribute(&self, error: Error) -> Error {
         error.with_target(&self.fake.name, &self.id)
     }
 }
@@ -69,6 +73,10 @@ impl Model for FakeModel {
             target,
         };
         Box::pin(std::future::ready(Ok(Box::pin(events) as EventStream)))
+    }
+
+    fn extras(&self) -> Option<&dyn ModelExtras> {
+        Some(self)
     }
 }
 

@@ -4,10 +4,13 @@
 //! target is known not to support. [`streamed_body`] reads a streamed response,
 //! which [`event_decoder`] decodes and [`raw_chunks`] forwards verbatim.
 //! [`discovered_traits`] caches discovered capabilities, [`model_list`] pages
-//! through model lists, and [`offload`] decodes large bodies off the async threads.
+//! through model lists, [`image_model`] and [`embedding_model`] are what a model does besides
+//! chatting, and [`offload`] decodes large bodies off the async threads.
 
 mod discovered_traits;
+mod embedding_model;
 mod event_decoder;
+mod image_model;
 mod model;
 mod model_list;
 mod offload;

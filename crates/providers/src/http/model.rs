@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use majordomo_llm::{
-    BoxFuture, Capabilities, Change, Dialect, Error, ErrorKind, EventStream, Model, ModelExtras,
-    RawChunkStream, Request, Response, Result,
+    BoxFuture, Capabilities, Change, Dialect, EmbeddingModel, Error, ErrorKind, EventStream,
+    ImageModel, Model, ModelExtras, RawChunkStream, Request, Response, Result,
 };
 use majordomo_wire::{Codec, EmulatedCall, StreamReader};
 
@@ -37,9 +37,9 @@ struct OpenedStream {
 }
 
 pub(super) struct HttpModel {
-    provider: HttpProvider,
-    id: String,
-    name: String,
+    pub(super) provider: HttpProvider,
+    pub(super) id: String,
+    pub(super) name: String,
     traits: Arc<DiscoveredTraits>,
 }
 
@@ -133,7 +133,7 @@ impl HttpModel {
         }
     }
 
-    async fn generate_response(&self, request: Request) -> Result<Response> {
+    pub(super) async fn generate_response(&self, request: Request) -> Result<Response> {
         let first_call = request.prompt().next_call_number();
         let images = request.prompt().image_count() > 0;
         let EncodedCall { post, emulated, .. } = self.encode(request, false)?;
@@ -215,13 +215,13 @@ impl HttpModel {
         model_list::send(&self.provider, post, None).await
     }
 
-    fn attribute(&self, error: Error) -> Error {
+    pub(super) fn attribute(&self, error: Error) -> Error {
         let error = error.with_target(&self.provider.0.name, &self.id);
         self.provider.attribute(error)
     }
 }
 
-fn unsupported(text: &str) -> Error {
+pub(super) fn unsupported(text: &str) -> Error {
     Error::new(ErrorKind::Unsupported, text)
 }
 
@@ -316,6 +316,16 @@ impl ModelExtras for HttpModel {
             let embedding = self.request_embedding(path, body).await;
             embedding.map_err(|e| self.attribute(e))
         })
+    }
+
+    fn own_image_model(&self) -> Option<&dyn ImageModel> {
+        let api = self.provider.recipe().images_api(&self.id);
+        api.map(|_| self as &dyn ImageModel)
+    }
+
+    fn own_embedding_model(&self) -> Option<&dyn EmbeddingModel> {
+        let api = self.provider.recipe().embeddings_api(&self.id);
+        api.map(|_| self as &dyn EmbeddingModel)
     }
 
     fn own_estimate(&self, request: &Request) -> u64 {

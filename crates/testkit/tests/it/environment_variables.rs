@@ -6,7 +6,7 @@ use majordomo_testkit::files;
 
 /// What tests may read from the environment, by crate and module: a setting with a default,
 /// or something that a part of `./test` sets for this test alone.
-const ALLOWED: [(&str, &str, &str); 15] = [
+const ALLOWED: [(&str, &str, &str); 16] = [
     ("agent", "mcp_stdio", "SERVE"),
     ("agent", "mcp_stdio", "REFERENCE"),
     ("cli", "gateway", "\"PATH\""),
@@ -15,6 +15,7 @@ const ALLOWED: [(&str, &str, &str); 15] = [
     ("gateway", "mistakes", "\"MAJORDOMO_UPDATE_SNAPSHOTS\""),
     ("gateway", "truncation", "\"MAJORDOMO_CUTS\""),
     ("limits", "simulation", "name"),
+    ("majordomo", "live", "name"),
     ("majordomo", "simulation", "name"),
     ("media", "ocr", "\"MAJORDOMO_OCR_PYTHON\""),
     ("media", "ocr", "\"MAJORDOMO_OCR_PAGES\""),

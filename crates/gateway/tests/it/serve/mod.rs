@@ -12,6 +12,7 @@ mod explain;
 mod failover;
 mod fidelity;
 mod heartbeats;
+mod images;
 mod keys;
 mod ledger;
 mod limits;

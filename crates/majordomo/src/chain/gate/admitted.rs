@@ -20,6 +20,7 @@ struct Metered {
     first_token: Option<Duration>,
     reported: Option<Usage>,
     received_bytes: u64,
+    images: u64,
     may_have_run: bool,
 }
 
@@ -37,6 +38,7 @@ impl AdmittedAttempt {
                 first_token: None,
                 reported: None,
                 received_bytes: 0,
+                images: 0,
                 may_have_run: false,
             })
         }))
@@ -70,6 +72,14 @@ impl AdmittedAttempt {
         }
     }
 
+    /// Counts usage that the provider reported, and images.
+    pub(in crate::chain) fn used(&mut self, usage: Usage, images: usize) {
+        if let Some(attempt) = &mut self.0 {
+            attempt.report(usage);
+            attempt.images = images as u64;
+        }
+    }
+
     /// Settles the attempt as failed.
     pub(in crate::chain) fn fail(&mut self, class: Class, error: &Error) {
         let status = error.status();
@@ -88,6 +98,7 @@ impl AdmittedAttempt {
             end,
             reported: attempt.reported,
             received_bytes: attempt.received_bytes,
+            images: attempt.images,
             may_have_run: attempt.may_have_run,
             took: attempt.elapsed(),
             first_token: attempt.first_token,

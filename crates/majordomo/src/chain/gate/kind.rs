@@ -13,6 +13,8 @@ pub enum AttemptKind {
     Embed,
     /// A count of tokens.
     Count,
+    /// Generated images.
+    Image,
 }
 
 impl AttemptKind {
@@ -23,6 +25,7 @@ impl AttemptKind {
             Self::Describe => "describe",
             Self::Embed => "embed",
             Self::Count => "count",
+            Self::Image => "image",
         }
     }
 }

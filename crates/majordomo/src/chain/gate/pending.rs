@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
 use majordomo_llm::{Capabilities, Model, ModelExt, Request};
 
 use super::AttemptKind;
 use crate::spec::TargetName;
 
-/// Bytes of an embeddings body per token.
+/// Bytes of a body per token.
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// An attempt that is about to be sent.
@@ -20,20 +19,22 @@ pub struct PendingAttempt<'a> {
     pub target: &'a TargetName,
     /// What the attempt is for.
     pub kind: AttemptKind,
-    /// The request, shaped for the target. Empty for embeddings.
+    /// The request, shaped for the target. Empty for embeddings and images.
     pub request: &'a Request,
+    /// The images to generate.
+    pub images: u64,
     /// When the attempt began, by the registry's clock.
     pub began: Instant,
     pub(in crate::chain) model: &'a dyn Model,
-    /// The body of an embeddings request.
-    pub(in crate::chain) body: Option<&'a Bytes>,
+    /// The size of what is sent, if it is not the request.
+    pub(in crate::chain) input_bytes: Option<u64>,
 }
 
 impl PendingAttempt<'_> {
     /// Estimates the input tokens. Walks the request: call it once.
     pub fn input_tokens(&self) -> u64 {
-        match self.body {
-            Some(body) => (body.len() as u64).div_ceil(BYTES_PER_TOKEN),
+        match self.input_bytes {
+            Some(bytes) => bytes.div_ceil(BYTES_PER_TOKEN),
             None => self.model.estimate_tokens(self.request),
         }
     }

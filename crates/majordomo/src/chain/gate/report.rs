@@ -19,6 +19,8 @@ pub struct AttemptReport {
     /// Bytes of content that arrived: text, reasoning, arguments. An estimate for streams
     /// that are forwarded as bytes.
     pub received_bytes: u64,
+    /// Images that arrived.
+    pub images: u64,
     /// Whether it failed without a verdict of the provider, such as by a timeout: a model may
     /// have worked on it.
     pub may_have_run: bool,
@@ -54,6 +56,7 @@ impl AttemptReport {
             end: AttemptEnd::NotSent,
             reported: None,
             received_bytes: 0,
+            images: 0,
             may_have_run: false,
             took: Duration::ZERO,
             first_token: None,
@@ -84,6 +87,7 @@ mod tests {
         end: AttemptEnd::Cancelled,
         reported: None,
         received_bytes: 41,
+        images: 0,
         may_have_run: false,
         took: Duration::ZERO,
         first_token: None,

@@ -158,7 +158,10 @@ async fn the_gate_knows_what_an_attempt_is_for_and_how_large_it_is() {
     chain.generate(request.clone()).await.expect("served");
     chain.count_tokens(request).await;
     let body = bytes::Bytes::from(vec![b'x'; 80]);
-    chain.embed(DIALECT, body).await.expect("served");
+    chain
+        .forward_embeddings(DIALECT, body)
+        .await
+        .expect("served");
     let entries = books.entries();
     let seen: Vec<_> = entries.iter().map(|e| (e.kind, e.input_tokens)).collect();
     assert_eq!(

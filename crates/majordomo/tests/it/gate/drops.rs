@@ -59,7 +59,11 @@ fn whole_life(chain: Chain, way: Way) -> BoxFuture<'static, ()> {
                 };
                 while poll_fn(|cx| chunks.as_mut().poll_next(cx)).await.is_some() {}
             }
-            Way::Embed => drop(chain.embed(DIALECT, Bytes::from_static(b"{}")).await),
+            Way::Embed => drop(
+                chain
+                    .forward_embeddings(DIALECT, Bytes::from_static(b"{}"))
+                    .await,
+            ),
             Way::Count => drop(chain.count_tokens(request).await),
         }
     })

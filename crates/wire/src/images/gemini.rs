@@ -1,0 +1,125 @@
+//! Images from a Gemini model: a chat request whose response may be an image.
+
+use majordomo_llm::{
+    Error, ErrorKind, ImageRequest, ImageResponse, Json, Native, Part, Prompt, Request, Response,
+    Result,
+};
+
+use super::references;
+use crate::loss::{LossVerb, Losses};
+use crate::{Loss, Protocol};
+
+/// Aspect ratios that the models take.
+const RATIOS: [(u32, u32); 10] = [
+    (1, 1),
+    (2, 3),
+    (3, 2),
+    (3, 4),
+    (4, 3),
+    (4, 5),
+    (5, 4),
+    (9, 16),
+    (16, 9),
+    (21, 9),
+];
+
+/// Longest remark of a model that is quoted in an error.
+const MOST_QUOTED: usize = 200;
+
+/// The chat request that asks for the image, and what it cannot express.
+///
+/// # Errors
+///
+/// Fails if the request has images that only OpenAI can resolve.
+pub fn chat_request(request: &ImageRequest) -> Result<(Request, Vec<Loss>)> {
+    let prompt = request.prompt();
+    if references(prompt) {
+        let text = "it takes images as bytes, not by reference";
+        return Err(Error::new(ErrorKind::Unsupported, text));
+    }
+    let mut losses = Losses::default();
+    let dialect = Protocol::Gemini.dialect();
+    // Fields of OpenAI's dialect have no counterpart.
+    let _ = losses.own(prompt.native.as_deref(), &dialect);
+    let missing = [
+        ("mask", prompt.mask.is_some()),
+        ("steps", prompt.steps.is_some()),
+        ("guidance", prompt.guidance.is_some()),
+        ("negative_prompt", prompt.negative_prompt.is_some()),
+        ("sampler", prompt.sampler.is_some()),
+    ];
+    for (name, _) in missing.into_iter().filter(|(_, set)| *set) {
+        losses.add(name, "Gemini has no such setting");
+    }
+    if prompt.n.is_some_and(|n| n.get() > 1) {
+        losses.record(
+            LossVerb::Adjusted,
+            "n",
+            "Gemini generates one image per call",
+        );
+    }
+    let both = Json::from_validated(r#"["TEXT","IMAGE"]"#);
+    let mut native = Native::new(dialect).with("generationConfig.responseModalities", both);
+    if let Some(size) = prompt.size {
+        let ratio = size.aspect_ratio();
+        if RATIOS.contains(&ratio) {
+            let (width, height) = ratio;
+            let config = format!(r#"{{"aspectRatio":"{width}:{height}"}}"#);
+            native.push(
+                "generationConfig.imageConfig",
+                Json::from_validated(&config),
+            );
+            losses.record(
+                LossVerb::Adjusted,
+                "size",
+                format!("Gemini takes the aspect ratio, {width}:{height}"),
+            );
+        } else {
+            losses.add("size", "Gemini does not take this aspect ratio");
+        }
+    }
+    let images = prompt.images.iter().cloned().map(Part::Image);
+    let mut chat = Request::user(&*prompt.prompt);
+    let edited: &mut Prompt = chat.edit();
+    edited.seed = prompt.seed;
+    edited.native = native.into_option();
+    if let Some(message) = edited.messages.first_mut() {
+        message.parts.extend(images);
+    }
+    Ok((chat, losses.into_vec()))
+}
+
+/// The images of a chat response.
+///
+/// # Errors
+///
+/// Fails if there is none, with the model's remark.
+pub fn images_of(response: Response) -> Result<ImageResponse> {
+    let text = response.text();
+    let usage = response.usage;
+    let images: Vec<_> = response
+        .parts
+        .into_iter()
+        .filter_map(|part| match part {
+            Part::Image(image) => Some(image),
+            Part::Text(_)
+            | Part::Refusal(_)
+            | Part::RemoteImage(_)
+            | Part::Reasoning(_)
+            | Part::ToolCall(_)
+            | Part::ToolResult(_)
+            | Part::File(_)
+            | Part::Opaque(_) => None,
+        })
+        .collect();
+    if images.is_empty() {
+        let quoted: String = text.trim().chars().take(MOST_QUOTED).collect();
+        let why = match quoted.is_empty() {
+            true => format!("finish reason {}", response.finish.name()),
+            false => quoted,
+        };
+        let text = format!("the response has no image: {why}");
+        return Err(Error::new(ErrorKind::Empty, text));
+    }
+    Ok(ImageResponse::new(images).with_text(text).with_usage(usage))
+}
