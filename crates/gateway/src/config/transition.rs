@@ -8,7 +8,8 @@
 use std::net::SocketAddr;
 
 use super::{
-    Config, KeyEntry, LedgerSettings, exposed_without_keys, operator_exposed_without_role,
+    ClusterEntry, Config, KeyEntry, LedgerSettings, exposed_without_keys,
+    operator_exposed_without_role,
 };
 
 /// Settings that are fixed until the process ends.
@@ -23,6 +24,8 @@ pub(crate) struct AtStartup {
     pub(crate) tls: bool,
     /// The ledger that is written to.
     pub(crate) ledger: LedgerSettings,
+    /// The cluster that it takes part in.
+    pub(crate) cluster: Option<ClusterEntry>,
 }
 
 /// Why a reload is rejected and the old configuration stays active.
@@ -142,7 +145,17 @@ fn notices(at_startup: &AtStartup, config: &Config) -> Vec<RestartNotice> {
              to apply it"
             .to_owned(),
     });
-    [listen, operator, tls, ledger]
+    let part = |entry: &Option<ClusterEntry>| {
+        let entry = entry.as_ref();
+        entry.map(|it| (it.state.clone(), it.name.clone(), it.nodes))
+    };
+    let cluster = (part(&at_startup.cluster) != part(&config.cluster)).then(|| RestartNotice {
+        setting: "cluster",
+        text: "[cluster] has changed, but the gateway takes part as before: restart majordomo to \
+             apply it"
+            .to_owned(),
+    });
+    [listen, operator, tls, ledger, cluster]
         .into_iter()
         .flatten()
         .collect()
@@ -172,6 +185,7 @@ mod tests {
             bound: [start.server.listen, start.server.operator_listen],
             tls: start.server.tls.is_some(),
             ledger: start.ledger.clone(),
+            cluster: start.cluster.clone(),
         }
     }
 

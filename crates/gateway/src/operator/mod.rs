@@ -273,6 +273,9 @@ async fn respond(
                 metrics.push_str(&ledger_metrics(&ledger.status()));
             }
             metrics.push_str(&context.quotas().metrics());
+            if let Some(cluster) = context.cluster() {
+                metrics.push_str(&cluster.metrics());
+            }
             page(StatusCode::OK, kind, metrics)
         }
         path => {

@@ -41,7 +41,7 @@ pub(in crate::config) const SECRET_NAMES: [&str; 13] = [
 const HARMLESS: [&str; 2] = ["legacy_max_tokens", "max_tokens"];
 
 /// Keys whose values may be displayed, and sections that contain only such keys.
-pub(in crate::config) const SETTINGS: [&str; 111] = [
+pub(in crate::config) const SETTINGS: [&str; 113] = [
     "above",
     "active",
     "advance_on_permanent",
@@ -63,6 +63,7 @@ pub(in crate::config) const SETTINGS: [&str; 111] = [
     "capacity",
     "cert",
     "chain",
+    "cluster",
     "concurrent",
     "context",
     "context_window",
@@ -103,6 +104,7 @@ pub(in crate::config) const SETTINGS: [&str; 111] = [
     "models",
     "month",
     "name",
+    "nodes",
     "not",
     "num_ctx",
     "on_failure",
