@@ -17,6 +17,9 @@ pub struct PoolConfig {
     /// How long a session stays with a service, from its first request there; `None`
     /// disables affinity.
     pub affinity: Option<Duration>,
+    /// Whether sessions are placed by rendezvous hashing: equal pools of several processes
+    /// agree about a session without a word, and a restart forgets nothing.
+    pub by_hash: bool,
     /// Seed of the pool's random choices; `None` picks a random one.
     pub seed: Option<u64>,
 }
@@ -47,6 +50,13 @@ impl PoolConfig {
     #[must_use]
     pub fn with_affinity(mut self, affinity: Option<Duration>) -> Self {
         self.affinity = affinity;
+        self
+    }
+
+    /// Sets [`by_hash`](Self::by_hash).
+    #[must_use]
+    pub fn with_sessions_by_hash(mut self, by_hash: bool) -> Self {
+        self.by_hash = by_hash;
         self
     }
 

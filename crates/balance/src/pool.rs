@@ -31,6 +31,7 @@ pub struct Pool {
 struct Affinity {
     lasts: Duration,
     pins: Arc<Pins>,
+    by_hash: bool,
 }
 
 /// The usable services, and the fallback if there are none.
@@ -82,6 +83,7 @@ impl Pool {
             affinity: config.affinity.map(|lasts| Affinity {
                 lasts,
                 pins: pins.unwrap_or_default(),
+                by_hash: config.by_hash,
             }),
             services,
         }
@@ -181,6 +183,12 @@ impl Pool {
         order: &Order<'_>,
     ) -> (ServiceIndex, PickSource) {
         let affinity = self.affinity.as_ref().zip(pick.session);
+        if let Some((Affinity { by_hash: true, .. }, session)) = affinity {
+            return (
+                self.hashed(session, candidates, order),
+                PickSource::Affinity,
+            );
+        }
         if let Some((affinity, session)) = affinity
             && let Some(index) = self.pinned(affinity, session, candidates, pick.now)
         {
@@ -201,6 +209,33 @@ impl Pool {
             affinity.pins.set(session, identity, pick.now);
         }
         (chosen, PickSource::Tactic)
+    }
+
+    /// The service of a session among the usable ones, the same in every process. Tiers,
+    /// spares and free seats count as for every tactic.
+    fn hashed(
+        &self,
+        session: SessionKey,
+        candidates: &[ServiceIndex],
+        order: &Order<'_>,
+    ) -> ServiceIndex {
+        let all = Selection {
+            services: &self.services,
+            candidates,
+            moment: order.moment,
+            rng: &order.rng,
+            binding: false,
+        };
+        let tier = |service: &Service| match self.kind {
+            Tactic::Tier => service.tier,
+            _ => 0,
+        };
+        let best = all.lowest(|service| (tier(service), service.spare, service.is_full()));
+        let best = best.as_deref().unwrap_or(candidates);
+        let best = all.among(best);
+        let services = best.iter();
+        let services = services.map(|(index, service)| (index, service.id(), service.weight));
+        session.rendezvous(services).unwrap_or(candidates[0])
     }
 
     /// The service that the session is pinned to, if it is usable and no better tier has

@@ -131,10 +131,14 @@ impl AttemptGate for CallJournal {
             HoldOutcome::Waiting(mut wait) => {
                 let attempt = *attempt;
                 GateDecision::Later(Box::pin(async move {
-                    let waiting = limits.wait.begin();
+                    let waiting = limits.wait().begin();
+                    let mut late = false;
                     loop {
                         if timeout_at(waiting.until, wait.replied()).await.is_err() {
-                            return Err(limits.refused(wait.refusal()));
+                            if late || !limits.expire(&wait) {
+                                return Err(limits.refused(wait.refusal()));
+                            }
+                            late = true;
                         }
                         match limits.hold(&mut bound) {
                             HoldOutcome::Held(hold) => {

@@ -7,20 +7,26 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use majordomo::transport::{self, Transport};
 use tokio::runtime::Handle as Runtime;
+use tokio::time::timeout;
 
 use crate::access::AccessWorker;
+use crate::cluster::Cluster;
 use crate::config::transition::AtStartup;
 use crate::config::{self, Config, ConfigWatch, Detected, Diagnostics};
 use crate::operator::{Operator, OperatorThread};
 use crate::quota::Webhook;
 use crate::reload::{Reloader, StateLoader};
-use crate::server::{certificate_host, local};
+use crate::server::{ServerContext, certificate_host, local};
 use crate::{GatewayState, Limits, RequestSink, Server};
 pub use builder::GatewayBuilder;
 use stores::{add_ledger, keep_budgets, start_access};
+
+/// How long a gateway that stops tells the others what it gives back.
+const LEAVE: Duration = Duration::from_millis(100);
 
 /// Options of `majordomo serve`.
 #[derive(Clone, Debug, Default)]
@@ -140,12 +146,13 @@ impl Gateway {
             limits,
             processors,
         } = builder;
-        let loader = StateLoader {
+        let mut loader = StateLoader {
             transport: Transport::new(transport::TransportConfig::default()),
             environment,
             processors,
             listen: options.listen,
             operator_listen: options.operator_listen,
+            cluster: None,
         };
         let file = config::find_config(options.config.as_deref(), &loader.environment);
         let (watch, config) = match &file {
@@ -157,7 +164,9 @@ impl Gateway {
             }
             None => (None, Config::empty()),
         };
-        let state = loader.state(&loader.with_overrides(config), None)?;
+        let config = loader.with_overrides(config);
+        loader.cluster = Cluster::new(&config, &loader.environment);
+        let state = loader.state(&config, None)?;
         state.log_warnings();
         if let Some(reason) =
             config::exposed_without_keys(state.server.listen, !state.keys.is_keyless())
@@ -183,6 +192,7 @@ impl Gateway {
         let address = operator_address(&state.server);
         let bound = Operator::bind(address, server.context(), server.tls()).await;
         let operator = bound.map_err(|reason| StartError::Operator { address, reason })?;
+        server.context().set_cluster(loader.cluster.clone());
         add_span_sink(&server, &loader);
         add_ledger(&server, &loader, &state);
         keep_budgets(&server, &loader, &state);
@@ -292,6 +302,7 @@ impl Gateway {
             tls: server.tls.is_some(),
             ledger: self.state.config().ledger.clone(),
             log: self.state.config().log.clone(),
+            cluster: self.state.config().cluster.clone(),
         };
         let quotas = context.quotas();
         let webhook = {
@@ -319,12 +330,20 @@ impl Gateway {
                 return;
             }
         };
+        let mut part = std::pin::pin!(take_part(&context));
         // The operator can observe the last requests.
         tokio::select! {
             () = serving => {}
             () = watching => {}
             () = operator.ended() => {}
             () = quotas.run(&webhook) => {}
+            () = &mut part => {}
+        }
+        if let Some(cluster) = context.cluster() {
+            quotas.release();
+            // The other gateways need not wait until what was held expires.
+            let _ = timeout(LEAVE, &mut part).await;
+            cluster.leave().await;
         }
         operator.stop().await;
         quotas.stop().await;
@@ -333,6 +352,15 @@ impl Gateway {
         // Ends its thread.
         let _ = tokio::task::spawn_blocking(move || drop(access)).await;
     }
+}
+
+/// Takes part in the cluster, if there is one.
+async fn take_part(context: &Arc<ServerContext>) {
+    let Some(cluster) = context.cluster() else {
+        return std::future::pending().await;
+    };
+    let hearing = Arc::clone(context);
+    cluster.run(Box::new(move |news| hearing.hear(&news))).await;
 }
 
 /// Exports spans, if the environment names a collector. The only place that depends on the

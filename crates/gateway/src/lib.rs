@@ -23,6 +23,7 @@ mod catalogue;
 mod client_error;
 mod clip;
 mod clock;
+mod cluster;
 mod demo;
 mod direct;
 mod exchange;

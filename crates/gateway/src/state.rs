@@ -1,6 +1,6 @@
 //! The state built from one configuration; a reload replaces it as a whole.
 //!
-//! May use everything below the server: `admitted`, `catalogue`, `config`,
+//! May use everything below the server: `admitted`, `catalogue`, `cluster`, `config`,
 //! `fetch`, `keys`, `pricing`, `quota`, `refusal`, `routes`, `shapes`.
 
 mod plan;
@@ -20,6 +20,7 @@ use majordomo_vision::{DescribeForTextOnly, FetchImage, Scope, Vision};
 use crate::admitted::AdmittedRequest;
 use crate::bench_history::BenchHistory;
 use crate::catalogue::ModelCatalogue;
+use crate::cluster::{BenchTeller, Cluster};
 use crate::config::{Config, Detected, Diagnostics, ServerSettings};
 use crate::fetch::Fetcher;
 use crate::keys::ClientKeys;
@@ -60,16 +61,17 @@ impl GatewayState {
         earlier: Option<&Self>,
     ) -> Result<Self, Diagnostics> {
         let processors = processors::built_in();
-        Self::with_processors(config, environment, transport, &processors, earlier)
+        Self::with_processors(config, environment, transport, &processors, earlier, None)
     }
 
-    /// Like [`new`](Self::new), with these processors.
+    /// Like [`new`](Self::new), with these processors, as part of this cluster.
     pub(crate) fn with_processors(
         config: &Config,
         environment: &BTreeMap<String, String>,
         transport: &Transport,
         processors: &Processors,
         earlier: Option<&Self>,
+        cluster: Option<&Cluster>,
     ) -> Result<Self, Diagnostics> {
         let fetcher = Fetcher::new(config.fetch.clone());
         let mut chain: ChainConfig = config.chain_config();
@@ -82,6 +84,10 @@ impl GatewayState {
         let benches = benches.unwrap_or_default();
         let registry = config.registry(environment, transport, |builder| {
             let builder = builder.chain(chain).observer(benches.clone());
+            let builder = match cluster {
+                Some(cluster) => builder.observer(Arc::new(BenchTeller(cluster.clone()))),
+                None => builder,
+            };
             match same_health {
                 Some(old) => builder.inheriting_health(&old.registry),
                 None => builder,
@@ -92,6 +98,10 @@ impl GatewayState {
         let vision = match earlier {
             Some(old) => old.vision.reconfigured(settings),
             None => Vision::new(settings),
+        };
+        let vision = match cluster {
+            Some(cluster) => vision.sharing(Arc::new(cluster.clone())),
+            None => vision,
         };
         let vision = match config.fetch.enabled {
             true => vision.fetching(Arc::new(VisionFetcher(fetcher))),

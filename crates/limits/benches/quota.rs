@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use divan::{AllocProfiler, Bencher, black_box};
 use majordomo_limits::{
-    BudgetLimits, Flow, LevelId, LevelKind, LevelPolicy, LimitPolicy, LimitRegistry, LimitStack,
-    MemoryLeases, Moment, Nanodollars, NoAlerts, ReservationAsk, ReserveOutcome, TrafficLimits,
+    BudgetLimits, ChargeOutcome, Flow, LevelId, LevelKind, LevelPolicy, LimitPolicy, LimitRegistry,
+    LimitStack, MemoryLeases, Moment, Nanodollars, NoAlerts, ReservationAsk, ReserveOutcome,
+    TrafficLimits,
 };
 
 #[global_allocator]
@@ -56,9 +57,9 @@ fn stack() -> LimitStack {
 }
 
 fn one_request(stack: &LimitStack) {
-    let charge = stack.charge_request(NOW).ok();
+    let charge = stack.charge_request(NOW);
     let seats: Vec<_> = stack
-        .seats()
+        .seats(NOW.monotonic)
         .filter_map(|level| level.seats.try_acquire(level.flow, 1))
         .collect();
     let ask = ReservationAsk {
@@ -68,7 +69,7 @@ fn one_request(stack: &LimitStack) {
     if let ReserveOutcome::Held(reservation) = stack.reserve(NOW, ask) {
         reservation.settle(NOW.monotonic, 700, Nanodollars(500_000));
     }
-    black_box((charge.is_some(), seats.len()));
+    black_box((matches!(charge, ChargeOutcome::Charged(_)), seats.len()));
 }
 
 #[divan::bench]

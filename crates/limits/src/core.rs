@@ -16,6 +16,8 @@ pub(crate) struct Core {
     free: u64,
     /// Units held beyond a total that was lowered.
     excess: u64,
+    /// Costs up to this one may wait, even if the total is lower for the time being.
+    largest: u64,
     /// Contains only flows that hold units.
     held: HashMap<Flow, u64, ByFlow>,
     queue: Drr,
@@ -47,6 +49,7 @@ impl Core {
         Self {
             free: bounds.units,
             excess: 0,
+            largest: 0,
             queue: Drr::new(bounds.quantum),
             bounds,
             held: HashMap::default(),
@@ -79,6 +82,16 @@ impl Core {
         }
         self.bounds.units = units;
         self.grant()
+    }
+
+    /// Lets costs up to this one wait, whatever the total is now.
+    pub(crate) fn accept_up_to(&mut self, largest: u64) {
+        self.largest = largest;
+    }
+
+    /// Units that are held.
+    pub(crate) fn in_use(&self) -> u64 {
+        self.bounds.units - self.free + self.excess
     }
 
     pub(crate) fn free(&self) -> u64 {
@@ -171,7 +184,7 @@ impl Core {
         flow: Flow,
         cost: u64,
     ) -> Result<(Ticket, Wake), AcquireError> {
-        if cost > self.bounds.units {
+        if cost > self.bounds.units.max(self.largest) {
             return Err(AcquireError::TooLarge);
         }
         let own = self.queue.waiting_of(flow);

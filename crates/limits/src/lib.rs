@@ -42,9 +42,10 @@ pub use policy::{
     WhenExhausted,
 };
 pub use quota::{
-    AlertSink, BudgetAlert, BudgetOpening, BudgetUsage, Calendar, ClosedLease, LeaseAsk,
-    LeaseBackend, LeaseGrant, LeaseReply, LeaseWait, Level, LevelId, LevelKind, LevelPolicy,
-    LimitRegistry, LimitStack, MemoryLeases, Moment, NoAlerts, RateState, Refusal, RefusedBy,
-    RequestCharge, Reservation, ReservationAsk, ReserveOutcome, SeatQueue, UtcCalendar,
+    AlertSink, BudgetAlert, BudgetOpening, BudgetUsage, Calendar, ChargeOutcome, ClosedLease,
+    LeaseAsk, LeaseBackend, LeaseGrant, LeaseReply, LeaseWait, Level, LevelId, LevelKind,
+    LevelPolicy, LimitRegistry, LimitStack, MemoryLeases, Moment, NoAlerts, RateState, Refusal,
+    RefusedBy, RequestCharge, Reservation, ReservationAsk, ReserveOutcome, SeatQueue, TrafficAsk,
+    TrafficBackend, TrafficGrant, TrafficKind, TrafficReply, UtcCalendar,
 };
 pub use semaphore::FairSemaphore;

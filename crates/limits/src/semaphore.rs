@@ -53,6 +53,16 @@ impl FairSemaphore {
         wake_all(wake);
     }
 
+    /// Lets costs up to this one wait, even where the units are fewer for the time being.
+    pub(crate) fn accept_up_to(&self, largest: u64) {
+        self.shared.lock().accept_up_to(largest);
+    }
+
+    /// Returns the number of units that are held, those beyond a lowered total included.
+    pub fn in_use(&self) -> u64 {
+        self.shared.lock().in_use()
+    }
+
     /// Returns the number of units, available or held.
     pub fn total(&self) -> u64 {
         self.shared.lock().total()

@@ -22,7 +22,8 @@
 //! # }
 //! ```
 //!
-//! [`Postgres`] hands out databases of a real server. [`data`] and [`started`] locate what is not in the repository, so that no test is skipped
+//! [`Postgres`] hands out databases of a real server, [`Redis`] starts one, and [`FaultProxy`] breaks the network
+//! in front of either. [`data`] and [`started`] locate what is not in the repository, so that no test is skipped
 //! silently.
 //!
 //! Failures panic: this crate is for tests only.
@@ -32,11 +33,13 @@ mod certificates;
 mod closed_port;
 mod connection_log;
 mod data;
+mod fault_proxy;
 mod files;
 pub mod frames;
 mod http2;
 mod player;
 mod postgres;
+mod redis;
 mod script;
 mod upstream;
 
@@ -45,8 +48,10 @@ pub use certificates::{Authority, Identity, PemIdentity};
 pub use closed_port::ClosedPort;
 pub use connection_log::{Connection, Request};
 pub use data::{data, installed, started};
+pub use fault_proxy::{Fault, FaultProxy};
 pub use files::files;
 pub use http2::{Http2Settings, Http2Upstream, StreamStep};
 pub use postgres::Postgres;
+pub use redis::Redis;
 pub use script::Script;
 pub use upstream::Upstream;

@@ -21,6 +21,11 @@ impl CacheKey {
         &self.0
     }
 
+    /// As text, for caches elsewhere.
+    pub(super) fn hex(&self) -> String {
+        blake3::Hash::from_bytes(self.0).to_hex().to_string()
+    }
+
     /// The digest of these fields; their boundaries count.
     pub(super) fn of(fields: &[&[u8]]) -> Self {
         let mut hasher = blake3::Hasher::new();

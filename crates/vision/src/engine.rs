@@ -13,7 +13,6 @@ use majordomo_limits::{Bounds, BudgetExhausted, Charge, FairSemaphore, Flow};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use super::UNAVAILABLE;
 use super::cache::{Description, DescriptionCache};
 use super::config::{OnFailure, VisionConfig};
 use super::describer::{self, DescribeResult};
@@ -23,7 +22,9 @@ use super::image_slots;
 use super::outcome::{self, Described, ImageDisposition, ImageOutcome};
 use super::plan::{DescriptionJob, DescriptionPlan, Planner};
 use super::scope::Scope;
+use super::shared::SharedDescriptions;
 use super::single_flight::{CallOrigin, DescriptionResult, SingleFlight};
+use super::{MAX_DESCRIPTION_BYTES, UNAVAILABLE};
 
 /// Describes images. One instance per process: it holds the cache of descriptions and
 /// limits concurrent calls.
@@ -59,6 +60,7 @@ pub struct Vision {
     /// Limits calls of the process; tenants take turns.
     calls: FairSemaphore,
     fetcher: Option<Arc<dyn FetchImage>>,
+    shared: Option<Arc<dyn SharedDescriptions>>,
     clock: Arc<dyn Clock>,
 }
 
@@ -79,6 +81,7 @@ impl Vision {
             single_flight: Arc::default(),
             calls: FairSemaphore::new(Bounds::new(config.total.max(1) as u64)),
             fetcher: None,
+            shared: None,
             clock,
             config,
         }
@@ -88,6 +91,13 @@ impl Vision {
     #[must_use]
     pub fn fetching(mut self, fetcher: Arc<dyn FetchImage>) -> Self {
         self.fetcher = Some(fetcher);
+        self
+    }
+
+    /// Shares descriptions with other processes.
+    #[must_use]
+    pub fn sharing(mut self, shared: Arc<dyn SharedDescriptions>) -> Self {
+        self.shared = Some(shared);
         self
     }
 
@@ -105,6 +115,7 @@ impl Vision {
         if new.config.total == self.config.total {
             new.calls = self.calls.clone();
         }
+        new.shared = self.shared.clone();
         new
     }
 
@@ -227,6 +238,9 @@ impl Vision {
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return known().map_or_else(late, |known| (Ok(known), CallOrigin::Shared));
         }
+        if known().is_none() {
+            self.find_elsewhere(job).await;
+        }
         let call = || self.call_describer(job, chain, scope);
         let work = AssertUnwindSafe(self.single_flight.join(job.key, known, call)).catch_unwind();
         let ended = match deadline {
@@ -240,6 +254,17 @@ impl Vision {
                 CallOrigin::ThisRequest,
             ),
             Err(_) => late(),
+        }
+    }
+
+    /// Takes a description that another process made into the cache.
+    async fn find_elsewhere(&self, job: &DescriptionJob) {
+        let Some(shared) = &self.shared else {
+            return;
+        };
+        let found = shared.find(&job.key.hex()).await;
+        if let Some(text) = found.filter(|text| text.len() <= MAX_DESCRIPTION_BYTES) {
+            self.cache.put(job.key, text.into(), job.is_lasting());
         }
     }
 
@@ -271,9 +296,11 @@ impl Vision {
         match reply {
             DescribeResult::Description(text) => {
                 let description: Description = text.into();
-                let lasting = matches!(job.content, ImageContent::Inline(_));
                 let kept = Arc::clone(&description);
-                self.cache.put(job.key, kept, lasting);
+                self.cache.put(job.key, kept, job.is_lasting());
+                if let Some(shared) = &self.shared {
+                    shared.keep(&job.key.hex(), &description, self.config.ttl);
+                }
                 Ok(description)
             }
             DescribeResult::Unseen => Err("the describer does not accept image URLs".to_owned()),

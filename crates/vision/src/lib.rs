@@ -19,7 +19,7 @@
 //! | `plan`, `prompts` | which images are described, and with which prompt |
 //! | `image_slots`, `image_content` | the images of a request and their content |
 //! | `describer`, `single_flight`, `fetch` | calls a describer, at most once per description |
-//! | `cache`, `scope` | known descriptions, of all requests and of one |
+//! | `cache`, `scope`, `shared` | known descriptions, of all requests, of one and of other processes |
 //! | `marker`, `outcome`, `config` | texts, results and settings |
 
 mod cache;
@@ -35,6 +35,7 @@ mod plan;
 mod preview;
 mod prompts;
 mod scope;
+mod shared;
 mod single_flight;
 mod text_only;
 
@@ -44,4 +45,5 @@ pub use fetch::FetchImage;
 pub use marker::{MAX_DESCRIPTION_BYTES, OMITTED, UNAVAILABLE};
 pub use outcome::{DescribeCall, Described, FROM_CACHE, ImageDisposition, ImageOutcome};
 pub use scope::Scope;
+pub use shared::SharedDescriptions;
 pub use text_only::{DescribeForTextOnly, Describers};

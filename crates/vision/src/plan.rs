@@ -25,6 +25,13 @@ pub(super) struct DescriptionJob {
     pub(super) may_call: bool,
 }
 
+impl DescriptionJob {
+    /// Whether a description stays right: inline bytes never change.
+    pub(super) fn is_lasting(&self) -> bool {
+        matches!(self.content, ImageContent::Inline(_))
+    }
+}
+
 /// The replacement of an image: a text, or the result of a job.
 enum Replacement {
     Ready(String, ImageDisposition),

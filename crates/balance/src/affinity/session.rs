@@ -64,6 +64,11 @@ impl SessionKey {
     pub(super) fn tenant(&self) -> Tenant {
         self.tenant
     }
+
+    /// Both parts as one number, the same in every process.
+    pub(super) fn digest(&self) -> u64 {
+        self.tenant.0.rotate_left(32) ^ self.session
+    }
 }
 
 fn digest(value: &impl Hash) -> u64 {

@@ -202,3 +202,31 @@ async fn a_preview_takes_no_probe_no_turn_and_no_pin() {
         "the probe is still available"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn two_processes_place_a_session_on_the_same_service() {
+    let (one, other) = (TestGateway::new(), TestGateway::new());
+    let config = || pinned(flat(&["up/a", "up/b", "up/c"])).with_sessions_by_hash(true);
+    let (here, there) = (one.pool(config()), other.pool(config().with_seed(Some(99))));
+    let mut places = std::collections::BTreeSet::new();
+    for number in 0..20 {
+        let name = number.to_string();
+        let first = one.send_as(&here, session(&name)).await;
+        let second = other.send_as(&there, session(&name)).await;
+        assert_eq!(first.first(), second.first());
+        assert_eq!(first.source, PickSource::Affinity);
+        places.insert(first.first().to_owned());
+    }
+    assert_eq!(places.len(), 3, "{places:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_by_hash_stays_in_the_lowest_tier() {
+    let gateway = TestGateway::new();
+    let config = pinned(tiers(&[&["up/a", "up/b"], &["up/c"]])).with_sessions_by_hash(true);
+    let pool = gateway.pool(config);
+    for number in 0..20 {
+        let outcome = gateway.send_as(&pool, session(&number.to_string())).await;
+        assert_ne!(outcome.first(), "up/c");
+    }
+}

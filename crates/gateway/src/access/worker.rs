@@ -35,6 +35,8 @@ pub(crate) struct AccessOptions {
     pub(crate) audit_retention: Option<Duration>,
     /// The Unix time in milliseconds.
     pub(crate) now_millis: fn() -> i64,
+    /// Tells other nodes that something changed.
+    pub(crate) announce: Box<dyn Fn() + Send>,
 }
 
 /// Receives every new set of keys and teams.
@@ -68,6 +70,8 @@ enum AccessCall {
         subject: String,
         who: String,
     },
+    /// Another node says that something changed.
+    Look,
 }
 
 impl AccessWorker {
@@ -129,6 +133,11 @@ impl AccessCaller {
 }
 
 impl AccessCaller {
+    /// Looks for changes now. A full queue looks anyway.
+    pub(crate) fn look(&self) {
+        let _ = self.sender.try_send(AccessCall::Look);
+    }
+
     /// Writes down what an operator did elsewhere. Lost if the store cannot be written.
     pub(crate) fn note(&self, action: &'static str, subject: String, who: String) {
         let note = AccessCall::Note {
@@ -240,10 +249,16 @@ impl AccessState {
                     Ok(store) => respond(store, &file, request, &who, at_millis),
                     Err(error) => AccessReply::unavailable(&error),
                 };
+                let before = self.known.revision;
                 self.refresh();
+                if self.known.revision != before {
+                    (self.options.announce)();
+                }
                 // The caller may have left.
                 let _ = reply.send(replied);
             }
+            // The thread looks after every call.
+            AccessCall::Look => {}
             AccessCall::Note {
                 action,
                 subject,

@@ -88,7 +88,7 @@ async fn no_reservation_outlives_its_attempt_over_ten_thousand_outcomes() {
     });
     registry.register(fake);
     let pricing = Arc::new(Pricing::new(&config, &registry).unwrap());
-    let quotas = Quotas::new(None);
+    let quotas = Quotas::new(None, None);
     let terms = LimitTerms::new(&config.limits, None);
     let caller = CallerIdentity::default();
     let mut roll = dice(1);

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use super::reader::{ConfigField, ConfigReader, Section};
 use super::specs::{self, SpecEntry, SpecNames};
 use super::{
-    Config, KeyRole, ServerSettings, ServiceEntry, chain, exposed_without_keys, fetch, keys,
-    ledger, limits, log, operator_exposed_without_role, page, prices, providers, routes, server,
+    Config, KeyRole, ServerSettings, ServiceEntry, chain, cluster, exposed_without_keys, fetch,
+    keys, ledger, limits, log, operator_exposed_without_role, page, prices, providers, routes,
+    server,
     teams, unreachable, vision,
 };
 
@@ -44,6 +45,9 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     }
     if let Some(section) = section("end_users", "[end_users]") {
         config.limits.end_users = limits::read_end_users(section);
+    }
+    if let Some(section) = section("cluster", "[cluster]") {
+        config.cluster = cluster::read_cluster(section);
     }
     if let Some(section) = section("page", "[page]") {
         config.page = page::read_page(section);
@@ -85,6 +89,7 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     // once.
     let some_wrong = written != Some(config.keys.len());
     let has_role = some_wrong || config.has_operator_key();
+    cluster::check(reader, &config);
     check_exposure(reader, &config.server, has_keys, has_role);
     let names = SpecNames {
         reader,

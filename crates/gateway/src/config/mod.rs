@@ -15,6 +15,7 @@ mod alias_cycles;
 mod autodetect;
 mod balance;
 mod chain;
+mod cluster;
 mod condition;
 mod demo;
 mod diagnostic;
@@ -63,6 +64,7 @@ pub use crate::trust::{OriginError, Origins};
 pub use autodetect::{Detected, DetectedDsn, DetectedKey, autodetect};
 pub use balance::Balance;
 pub use chain::ChainSettings;
+pub use cluster::ClusterEntry;
 pub use condition::{ComparisonEntry, ConditionEntry, ConditionValue};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity, Span};
 pub(crate) use exposed::warn_if_exposed;
@@ -132,6 +134,8 @@ pub struct Config {
     pub prices: PriceSettings,
     /// Limits of everyone, and how budgets are kept.
     pub limits: LimitSettings,
+    /// Other gateways that share limits with this one.
+    pub cluster: Option<ClusterEntry>,
     /// The web page.
     pub page: PageSettings,
     /// The log.
@@ -185,6 +189,7 @@ impl Config {
             ledger: LedgerSettings::default(),
             prices: PriceSettings::default(),
             limits: LimitSettings::default(),
+            cluster: None,
             page: PageSettings::default(),
             log: LogSettings::default(),
             version: None,

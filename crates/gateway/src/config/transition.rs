@@ -8,7 +8,7 @@
 use std::net::SocketAddr;
 
 use super::{
-    Config, KeyEntry, LedgerSettings, LogSettings, exposed_without_keys,
+    ClusterEntry, Config, KeyEntry, LedgerSettings, LogSettings, exposed_without_keys,
     operator_exposed_without_role,
 };
 
@@ -26,6 +26,8 @@ pub(crate) struct AtStartup {
     pub(crate) ledger: LedgerSettings,
     /// The log that is written.
     pub(crate) log: LogSettings,
+    /// The cluster that it takes part in.
+    pub(crate) cluster: Option<ClusterEntry>,
 }
 
 /// Why a reload is rejected and the old configuration stays active.
@@ -151,7 +153,17 @@ fn notices(at_startup: &AtStartup, config: &Config) -> Vec<RestartNotice> {
              apply it"
             .to_owned(),
     });
-    [listen, operator, tls, ledger, log]
+    let part = |entry: &Option<ClusterEntry>| {
+        let entry = entry.as_ref();
+        entry.map(|it| (it.state.clone(), it.name.clone(), it.nodes))
+    };
+    let cluster = (part(&at_startup.cluster) != part(&config.cluster)).then(|| RestartNotice {
+        setting: "cluster",
+        text: "[cluster] has changed, but the gateway takes part as before: restart majordomo to \
+             apply it"
+            .to_owned(),
+    });
+    [listen, operator, tls, ledger, log, cluster]
         .into_iter()
         .flatten()
         .collect()
@@ -182,6 +194,7 @@ mod tests {
             tls: start.server.tls.is_some(),
             ledger: start.ledger.clone(),
             log: start.log.clone(),
+            cluster: start.cluster.clone(),
         }
     }
 

@@ -36,6 +36,11 @@ pub(super) fn keep_budgets(server: &Server, loader: &StateLoader, state: &Gatewa
         if state.config().has_budgets() {
             tracing::warn!("budgets begin anew with every start: nothing is recorded");
         }
+        if let Some(cluster) = &loader.cluster {
+            server
+                .context()
+                .set_quotas(Quotas::new(None, Some(cluster)));
+        }
         return;
     };
     let pseudonyms = match state.config().ledger.hash_end_users {
@@ -45,15 +50,18 @@ pub(super) fn keep_budgets(server: &Server, loader: &StateLoader, state: &Gatewa
             Err(error) => {
                 // Names must not be written by accident.
                 tracing::error!(%error, "budgets are kept in memory: the key for hashes of end users cannot be read");
+                let quotas = Quotas::new(None, loader.cluster.as_ref());
+                server.context().set_quotas(quotas);
                 return;
             }
         },
     };
-    let quotas = Quotas::new(Some(BudgetPlace {
+    let place = Some(BudgetPlace {
         store: place,
         pseudonyms,
         days: Arc::clone(state.limits.days()),
-    }));
+    });
+    let quotas = Quotas::new(place, loader.cluster.as_ref());
     if state.config().has_budgets() {
         quotas.open_store();
     }
@@ -71,6 +79,14 @@ pub(super) async fn start_access(
         place: AccessPlace::of(settings, &loader.environment)?,
         audit_retention: settings.audit_retention,
         now_millis,
+        announce: {
+            let cluster = loader.cluster.clone();
+            Box::new(move || {
+                if let Some(cluster) = &cluster {
+                    cluster.tell_keys_changed();
+                }
+            })
+        },
     };
     let context = server.context();
     let shared = Arc::downgrade(&context);

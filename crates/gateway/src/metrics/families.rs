@@ -84,6 +84,22 @@ families! {
         "Reservations of budgets that are not settled.";
     RESERVED_USD = Gauge "reserved_usd" []
         "The sum of these reservations.";
+    STORE_WAITS = Counter "store_waits_total" []
+        "Waits of requests for a store of limits.";
+    STORE_WAIT_SECONDS = Counter "store_wait_seconds_total" []
+        "The sum of these waits.";
+    STORE_WAIT_LONGEST = Gauge "store_wait_longest_seconds" []
+        "The longest of these waits.";
+    STORE_UP = Gauge "store_up" ["store"]
+        "Whether a store that gateways share responds.";
+    STORE_OUTAGES = Counter "store_outages_total" ["store"]
+        "Times that a shared store became unavailable.";
+    CLUSTER_NODES = Gauge "cluster_nodes" []
+        "Gateways that share limits, as this one knows.";
+    CLUSTER_EXCHANGES = Counter "cluster_exchanges_total" []
+        "Exchanges about limits with the shared store.";
+    CLUSTER_ROUND_TRIPS = Counter "cluster_round_trips_total" []
+        "Round trips of these exchanges.";
     IMAGES_CHANGED = Counter "images_changed_total" ["change"]
         "Images changed for a target.";
     DESCRIPTIONS = Counter "descriptions_total" ["target", "outcome"]

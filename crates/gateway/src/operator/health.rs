@@ -5,6 +5,7 @@ use majordomo::Class;
 use majordomo::health::{BenchCause, HealthStatus};
 use serde::Serialize;
 
+use crate::cluster::ClusterReport;
 use crate::routes::PartitionSnapshot;
 use crate::server::{ServerContext, ready};
 use crate::state::GatewayState;
@@ -27,6 +28,9 @@ pub(super) struct HealthReport {
     /// Targets beyond the listed ones, if any.
     #[serde(skip_serializing_if = "UnlistedTargets::is_empty")]
     other: UnlistedTargets,
+    /// The other gateways and the stores that they share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<ClusterReport>,
     /// The services of every route and rule, with their statistics.
     services: Vec<PartitionSnapshot>,
 }
@@ -119,6 +123,7 @@ pub(super) fn report(context: &ServerContext) -> HealthReport {
         config_notes: context.notes.load().to_vec(),
         targets: listed.into_iter().map(TargetHealth::from).collect(),
         other,
+        cluster: context.cluster().map(|cluster| cluster.report()),
         services: state.services(),
     }
 }

@@ -29,6 +29,13 @@ pub(super) fn text(context: &ServerContext, sees: &Visible) -> String {
     for note in &**context.notes.load() {
         page.push_str(&format!("{note}\n"));
     }
+    for notice in context
+        .cluster()
+        .iter()
+        .flat_map(|cluster| cluster.notices())
+    {
+        page.push_str(&format!("{notice}\n"));
+    }
     for status in benched {
         let why = status.cause.as_ref().map(ToString::to_string);
         let why = why.unwrap_or_else(|| "no reason".to_owned());

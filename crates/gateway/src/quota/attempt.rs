@@ -26,8 +26,6 @@ pub(crate) struct AttemptLimits {
     caller: Arc<CallerLimits>,
     pricing: Arc<Pricing>,
     seen: Mutex<Seen>,
-    /// For the stores of budgets.
-    pub(crate) wait: StoreWait,
 }
 
 /// What happened to the attempts so far.
@@ -66,8 +64,17 @@ impl AttemptLimits {
             caller,
             pricing,
             seen: Mutex::default(),
-            wait: StoreWait::default(),
         }
+    }
+
+    /// The time that the request may still wait for stores.
+    pub(crate) fn wait(&self) -> &StoreWait {
+        &self.caller.wait
+    }
+
+    /// A store did not reply in time. Returns whether to try once more.
+    pub(crate) fn expire(&self, wait: &LeaseWait) -> bool {
+        wait.expire(self.caller.now().monotonic)
     }
 
     /// What an attempt may use; `None` if nothing has to be reserved.

@@ -8,6 +8,7 @@ use majordomo_limits::{
 
 use super::Quotas;
 use super::days::LocalDays;
+use super::store_wait::StoreWait;
 use crate::clock::wall_clock;
 use crate::config::LimitSettings;
 use crate::identity::CallerIdentity;
@@ -46,6 +47,8 @@ pub(crate) struct CallerLimits {
     pub(super) quotas: Arc<Quotas>,
     pub(super) days: Arc<LocalDays>,
     pub(super) reserve_output: u64,
+    /// The request's wait for stores.
+    pub(crate) wait: StoreWait,
 }
 
 impl CallerLimits {
@@ -83,6 +86,7 @@ impl CallerLimits {
             quotas: Arc::clone(quotas),
             days: Arc::clone(&terms.days),
             reserve_output: terms.reserve_output,
+            wait: StoreWait::counted(&quotas.waits),
         }))
     }
 

@@ -11,13 +11,16 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use majordomo_cluster::Availability;
 use majordomo_ledger::{Cost, Lease, LeaseRequest, Opening, Payer, Store, StoreError, StorePlace};
 use majordomo_limits::{
     BudgetOpening, Calendar, ClosedLease, LeaseAsk, LeaseBackend, LeaseGrant, LeaseReply,
     LevelKind, Nanodollars,
 };
+use tokio::time::Instant;
 
 use super::days::LocalDays;
+use crate::cluster::Cluster;
 
 /// The pause before a store that failed is tried again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -35,11 +38,17 @@ pub(super) struct DurableLeases {
     thread: Mutex<Option<JoinHandle<()>>>,
     /// The time zone in which windows begin.
     days: ArcSwap<LocalDays>,
+    /// Set if other nodes lease from the same budgets.
+    cluster: Option<Cluster>,
 }
 
 impl DurableLeases {
     /// Starts the thread.
-    pub(super) fn start(place: StorePlace, days: Arc<LocalDays>) -> Option<Self> {
+    pub(super) fn start(
+        place: StorePlace,
+        days: Arc<LocalDays>,
+        cluster: Option<&Cluster>,
+    ) -> Option<Self> {
         let (commands, received) = channel();
         let thread = std::thread::Builder::new().name("budgets".to_owned());
         let keeper = LeaseKeeper {
@@ -48,12 +57,14 @@ impl DurableLeases {
             recovered: false,
             unclosed: VecDeque::new(),
             available: true,
+            health: cluster.map(Cluster::ledger_store),
         };
         match thread.spawn(move || keeper.run(&received)) {
             Ok(thread) => Some(Self {
                 commands,
                 thread: Mutex::new(Some(thread)),
                 days: ArcSwap::new(days),
+                cluster: cluster.cloned(),
             }),
             Err(error) => {
                 tracing::error!(%error, "budgets are kept in memory: their thread cannot start");
@@ -115,6 +126,10 @@ impl LeaseBackend for DurableLeases {
     fn close(&self, lease: ClosedLease) {
         let _ = self.commands.send(Command::Close(lease));
     }
+
+    fn nodes(&self) -> u64 {
+        self.cluster.as_ref().map_or(1, Cluster::nodes)
+    }
 }
 
 /// The thread's state.
@@ -125,6 +140,8 @@ struct LeaseKeeper {
     recovered: bool,
     unclosed: VecDeque<ClosedLease>,
     available: bool,
+    /// The store's state machine, where nodes share it.
+    health: Option<Arc<Availability>>,
 }
 
 impl LeaseKeeper {
@@ -200,7 +217,12 @@ impl LeaseKeeper {
     ) -> Option<T> {
         let result = self.open().and_then(operation);
         let available = result.is_ok();
-        if available != self.available {
+        if let Some(health) = &self.health {
+            match &result {
+                Ok(_) => health.succeeded(Instant::now()),
+                Err(error) => drop(health.failed(Instant::now(), &error.to_string())),
+            }
+        } else if available != self.available {
             match &result {
                 Ok(_) => tracing::info!("budgets can be kept again"),
                 Err(error) => tracing::warn!(%error, "budgets cannot be kept; leases are spent"),

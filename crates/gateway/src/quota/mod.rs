@@ -2,7 +2,7 @@
 //!
 //! The engine is `majordomo_limits`. This module gives it clocks, time zones, prices and a
 //! store, and turns its refusals into errors of the client's dialect. [`Quotas`] belongs to
-//! the process and outlives configurations. May use `clock`, `config`, `fronts`,
+//! the process and outlives configurations. May use `clock`, `cluster`, `config`, `fronts`,
 //! `identity`, `keys` and `pricing`.
 
 mod alerts;
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use majordomo_ledger::{Cost, Pseudonyms, StorePlace};
 use majordomo_limits::{LimitRegistry, MemoryLeases};
-use tokio::time::{Instant, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use alerts::AlertQueue;
 pub(crate) use attempt::{AttemptHold, AttemptLimits, HoldOutcome};
@@ -31,10 +31,15 @@ use durable::DurableLeases;
 pub(crate) use headers::add_limit_headers;
 pub(crate) use refusals::refusal_error;
 pub(crate) use remaining::remaining;
+use store_wait::WaitCounter;
 pub(crate) use webhook::Webhook;
+
+use crate::cluster::Cluster;
 
 /// How often unused leases are given back.
 const SWEEP: Duration = Duration::from_secs(10);
+/// How often limits that nodes share are looked after.
+const EXCHANGE: Duration = Duration::from_millis(50);
 
 /// The limits of a process, and what is used of them.
 pub(crate) struct Quotas {
@@ -44,6 +49,7 @@ pub(crate) struct Quotas {
     durable: Option<Arc<DurableLeases>>,
     /// Replace the names of end users wherever their budgets are kept.
     pseudonyms: Option<Pseudonyms>,
+    waits: Arc<WaitCounter>,
 }
 
 /// Where budgets are kept.
@@ -56,13 +62,14 @@ pub(crate) struct BudgetPlace {
 }
 
 impl Quotas {
-    /// Budgets are kept in the store, or begin anew with the process without one.
-    pub(crate) fn new(place: Option<BudgetPlace>) -> Arc<Self> {
+    /// Budgets are kept in the store, or begin anew with the process without one. Rates and
+    /// seats are shared with the other nodes of a cluster.
+    pub(crate) fn new(place: Option<BudgetPlace>, cluster: Option<&Cluster>) -> Arc<Self> {
         let alerts = Arc::<AlertQueue>::default();
         let (durable, pseudonyms) = match place {
             None => (None, None),
             Some(place) => (
-                DurableLeases::start(place.store, place.days).map(Arc::new),
+                DurableLeases::start(place.store, place.days, cluster).map(Arc::new),
                 place.pseudonyms,
             ),
         };
@@ -71,12 +78,17 @@ impl Quotas {
             Some(durable) => LimitRegistry::new(Arc::clone(durable) as _, sink),
             None => LimitRegistry::new(Arc::<MemoryLeases>::default(), sink),
         };
+        let registry = match cluster {
+            Some(cluster) => registry.sharing(cluster.traffic()),
+            None => registry,
+        };
         Arc::new(Self {
             registry,
             started: Instant::now(),
             alerts,
             durable,
             pseudonyms,
+            waits: Arc::default(),
         })
     }
 
@@ -109,6 +121,11 @@ impl Quotas {
         (count, alerts::usd(sum))
     }
 
+    /// The number of waits of requests for a store, their sum and the longest, in seconds.
+    pub(crate) fn store_waits(&self) -> (u64, f64, f64) {
+        self.waits.totals()
+    }
+
     /// Sends alerts and gives unused leases back, until it is dropped.
     pub(crate) async fn run(&self, webhook: &Webhook) {
         let sweeping = async {
@@ -118,7 +135,20 @@ impl Quotas {
                 self.registry.sweep(self.started.elapsed());
             }
         };
-        tokio::join!(self.alerts.deliver(webhook), sweeping);
+        let exchanging = async {
+            let mut ticks = interval(EXCHANGE);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                self.registry.exchange(self.started.elapsed());
+            }
+        };
+        tokio::join!(self.alerts.deliver(webhook), sweeping, exchanging);
+    }
+
+    /// Gives back what this node holds of limits that nodes share.
+    pub(crate) fn release(&self) {
+        self.registry.release(self.started.elapsed());
     }
 
     /// Gives all leases back and waits until that is written.

@@ -1,6 +1,7 @@
-//! How long a request waits for the stores of budgets.
+//! How long a request waits for the stores of its limits.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -8,9 +9,36 @@ use tokio::time::Instant;
 /// The wait of a whole request, over all of its attempts.
 const MOST: Duration = Duration::from_millis(50);
 
+/// Counts the waits of all requests.
+#[derive(Debug, Default)]
+pub(super) struct WaitCounter {
+    waits: AtomicU64,
+    micros: AtomicU64,
+    longest_micros: AtomicU64,
+}
+
+impl WaitCounter {
+    fn add(&self, time: Duration) {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        self.waits.fetch_add(1, Relaxed);
+        self.micros.fetch_add(micros, Relaxed);
+        self.longest_micros.fetch_max(micros, Relaxed);
+    }
+
+    /// The number of waits, their sum and the longest, in seconds.
+    pub(super) fn totals(&self) -> (u64, f64, f64) {
+        let seconds = |micros: &AtomicU64| micros.load(Relaxed) as f64 / 1e6;
+        let (sum, longest) = (seconds(&self.micros), seconds(&self.longest_micros));
+        (self.waits.load(Relaxed), sum, longest)
+    }
+}
+
 /// The time that a request has waited. Waits at the same time count once.
 #[derive(Default)]
-pub(crate) struct StoreWait(Mutex<Waited>);
+pub(crate) struct StoreWait {
+    waited: Mutex<Waited>,
+    counter: Arc<WaitCounter>,
+}
 
 #[derive(Default)]
 struct Waited {
@@ -20,6 +48,13 @@ struct Waited {
 }
 
 impl StoreWait {
+    pub(super) fn counted(counter: &Arc<WaitCounter>) -> Self {
+        Self {
+            waited: Mutex::default(),
+            counter: Arc::clone(counter),
+        }
+    }
+
     /// Starts a wait, which ends when the guard is dropped.
     pub(crate) fn begin(&self) -> WaitGuard<'_> {
         let mut waited = self.lock();
@@ -30,7 +65,7 @@ impl StoreWait {
     }
 
     fn lock(&self) -> MutexGuard<'_, Waited> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -48,7 +83,9 @@ impl Drop for WaitGuard<'_> {
         if waited.waiting == 0
             && let Some(since) = waited.since.take()
         {
-            waited.before += since.elapsed();
+            let time = since.elapsed();
+            waited.before += time;
+            self.wait.counter.add(time);
         }
     }
 }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use majordomo::transport::Transport;
 use majordomo_rules::Processors;
 
+use crate::cluster::Cluster;
 use crate::config::transition::{self, AtStartup, RestartNotice};
 use crate::config::{self, Config, ConfigWatch, Diagnostics, TlsFiles, WatchedFiles};
 use crate::server::{Identity, TlsAcceptorHandle};
@@ -32,6 +33,8 @@ pub(crate) struct StateLoader {
     pub(crate) listen: Option<SocketAddr>,
     /// Overrides `operator_listen` of the file.
     pub(crate) operator_listen: Option<SocketAddr>,
+    /// Fixed when the gateway starts.
+    pub(crate) cluster: Option<Cluster>,
 }
 
 impl StateLoader {
@@ -46,6 +49,7 @@ impl StateLoader {
             &self.transport,
             &self.processors,
             earlier,
+            self.cluster.as_ref(),
         )?;
         Ok(Arc::new(state))
     }

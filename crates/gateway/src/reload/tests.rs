@@ -22,6 +22,7 @@ static LOADER: LazyLock<StateLoader> = LazyLock::new(|| StateLoader {
     processors: crate::processors::built_in(),
     listen: Some(SocketAddr::from(([127, 0, 0, 1], 0))),
     operator_listen: None,
+    cluster: None,
 });
 /// A certificate and its key, and a file that is neither.
 static FILES: LazyLock<TempDir> = LazyLock::new(|| {
@@ -117,6 +118,7 @@ fn started(text: &str) -> Result<(AtStartup, Arc<GatewayState>), String> {
         tls: state.server.tls.is_some(),
         ledger: state.config().ledger.clone(),
         log: state.config().log.clone(),
+        cluster: state.config().cluster.clone(),
     };
     Ok((at_startup, state))
 }

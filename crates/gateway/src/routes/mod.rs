@@ -45,9 +45,18 @@ impl Routes {
         earlier: Option<&Self>,
     ) -> Result<Self, Diagnostics> {
         let mut diagnostics = Vec::new();
+        // Nodes of a cluster agree about sessions without a word.
+        let by_hash = config.cluster.is_some();
         let routes = config.routes.iter().map(|route| {
             let known = earlier.and_then(|routes| routes.find_exactly(&route.model));
-            Route::new(route, registry, processors, known, &mut diagnostics)
+            Route::new(
+                route,
+                registry,
+                processors,
+                by_hash,
+                known,
+                &mut diagnostics,
+            )
         });
         let mut made = Self {
             routes: routes.collect(),

@@ -95,6 +95,7 @@ impl Route {
         route: &config::RouteEntry,
         registry: &Registry,
         processors: &Processors,
+        by_hash: bool,
         earlier: Option<&Self>,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Self {
@@ -104,6 +105,7 @@ impl Route {
                 .with_tactic(balance.tactic)
                 .with_within(balance.within)
                 .with_affinity(route.affinity)
+                .with_sessions_by_hash(by_hash)
         };
         let known = earlier.map(|route| &route.base.pool);
         let base = Partition::new(

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use majordomo_cluster::News;
 
 use super::admission::Admission;
 use super::limits::Limits;
@@ -12,6 +13,7 @@ use super::polls::Polls;
 use super::shutdown::ShutdownSignal;
 use super::usage_by_key::UsageByKey;
 use crate::access::{AccessCaller, StoredEntries};
+use crate::cluster::{Cluster, apply_hint};
 use crate::config::TeamEntry;
 use crate::heavy_lane::HeavyLane;
 use crate::keys::ClientKeys;
@@ -45,6 +47,8 @@ pub(crate) struct ServerContext {
     stored: Mutex<Arc<StoredEntries>>,
     /// Makes changes to stored keys and teams.
     pub(crate) access: ArcSwapOption<AccessCaller>,
+    /// The other gateways, if there are some.
+    cluster: ArcSwapOption<Cluster>,
     pub(super) usage_by_key: UsageByKey,
     /// Failed authentications by peer.
     pub(crate) auth_throttle: AuthThrottle,
@@ -87,9 +91,10 @@ impl ServerContext {
             keys: ArcSwap::from_pointee(state.keys.clone()),
             stored: Mutex::default(),
             access: ArcSwapOption::empty(),
+            cluster: ArcSwapOption::empty(),
             usage_by_key: UsageByKey::default(),
             sinks: ArcSwap::from_pointee(sinks),
-            quotas: ArcSwap::new(Quotas::new(None)),
+            quotas: ArcSwap::new(Quotas::new(None, None)),
             ledger: ArcSwapOption::empty(),
             traces,
             live,
@@ -142,6 +147,34 @@ impl ServerContext {
 
     pub(crate) fn quotas(&self) -> Arc<Quotas> {
         self.quotas.load_full()
+    }
+
+    pub(crate) fn set_cluster(&self, cluster: Option<Cluster>) {
+        self.cluster.store(cluster.map(Arc::new));
+    }
+
+    pub(crate) fn cluster(&self) -> Option<Arc<Cluster>> {
+        self.cluster.load_full()
+    }
+
+    /// Acts on what another node told.
+    pub(crate) fn hear(&self, news: &News) {
+        match news {
+            News::Resync | News::KeysChanged => {
+                if let Some(access) = self.access.load().as_ref() {
+                    access.look();
+                }
+            }
+            News::Benched {
+                subject,
+                millis,
+                demanded,
+            } => {
+                let state = self.state.load();
+                apply_hint(state.registry.health(), subject, *millis, *demanded);
+            }
+            _ => {}
+        }
     }
 
     pub(crate) fn admission(&self) -> Arc<Admission> {

@@ -29,6 +29,24 @@ impl RateSpec {
         Self { per_minute, burst }
     }
 
+    /// The part of one of several nodes, at least one.
+    pub(crate) fn share(self, nodes: u64) -> Self {
+        let part = |whole: u64| NonZeroU64::new(whole / nodes.max(1)).unwrap_or(NonZeroU64::MIN);
+        Self {
+            per_minute: part(self.per_minute.get()),
+            burst: part(self.burst).get(),
+        }
+    }
+
+    pub(crate) fn burst(self) -> u64 {
+        self.burst
+    }
+
+    /// How long that much takes to leak.
+    pub(crate) fn time_of(self, cost: u64) -> Duration {
+        duration(self.span(cost))
+    }
+
     /// How long the bucket takes to leak that much.
     fn span(self, cost: u64) -> u128 {
         u128::from(cost) * MINUTE_PS / u128::from(self.per_minute.get())
@@ -51,6 +69,28 @@ pub(crate) struct RateCharge {
     spec: RateSpec,
     cost: u64,
     period: u64,
+    /// For a rate that nodes share: the exchange before it.
+    exchange: Option<u64>,
+}
+
+impl RateCharge {
+    /// A charge of a rate that nodes share.
+    pub(crate) fn shared(spec: RateSpec, cost: u64, exchange: u64) -> Self {
+        Self {
+            spec,
+            cost,
+            period: 0,
+            exchange: Some(exchange),
+        }
+    }
+
+    pub(crate) fn cost(&self) -> u64 {
+        self.cost
+    }
+
+    pub(crate) fn exchange(&self) -> Option<u64> {
+        self.exchange
+    }
 }
 
 /// A bucket's state, for headers.
@@ -101,7 +141,31 @@ impl Gcra {
             spec: self.spec,
             cost,
             period: self.period,
+            exchange: None,
         })
+    }
+
+    /// Charges whether or not it fits.
+    pub(crate) fn force(&mut self, now: Duration, cost: u64) {
+        self.due = self.due.max(picos(now)) + self.spec.span(cost);
+    }
+
+    /// Takes a forced charge back, as far as it has not leaked.
+    pub(crate) fn refund(&mut self, now: Duration, cost: u64) {
+        let span = self.spec.span(cost);
+        self.due = self.due.saturating_sub(span).max(self.due.min(picos(now)));
+    }
+
+    /// Forgives what is owed beyond the burst.
+    pub(crate) fn cap(&mut self, now: Duration) {
+        self.due = self.due.min(picos(now) + self.spec.span(self.spec.burst));
+    }
+
+    /// What the bucket contains, rounded up.
+    pub(crate) fn level(&self, now: Duration) -> u64 {
+        let debt = self.due.saturating_sub(picos(now));
+        let units = (debt * u128::from(self.spec.per_minute.get())).div_ceil(MINUTE_PS);
+        u64::try_from(units).unwrap_or(u64::MAX)
     }
 
     /// Corrects a charge to what was used. What a bucket has leaked since is not refunded.

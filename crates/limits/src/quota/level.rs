@@ -6,35 +6,37 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Notify;
+
 use super::account::{Account, HeldMoney};
 use super::accounts::{Accounts, BudgetUsage, NotHeld};
 use super::alert::AlertSink;
-use super::gcra::{Gcra, RateCharge, RateSpec, RateState};
+use super::gcra::{RateSpec, RateState};
 use super::lease::LeaseBackend;
 use super::level_id::LevelId;
+use super::level_traffic::{Bucket, Seats};
 use super::moment::Moment;
-use super::refusal::{Refusal, RefusedBy};
-use crate::bounds::Bounds;
+use super::traffic::TrafficBackend;
 use crate::policy::{BudgetWindow, LimitPolicy, Nanodollars, TrafficLimits};
-use crate::semaphore::FairSemaphore;
-
-/// Waiters for the seats of one level.
-const WAITERS: usize = 4_096;
 
 /// A level of limits.
 pub struct Level {
     id: LevelId,
     state: Mutex<LevelState>,
+    /// Set if nodes share rates and seats.
+    pub(super) traffic: Option<Arc<dyn TrafficBackend>>,
+    /// Wakes requests that wait for a reply of that backend.
+    pub(super) replied: Notify,
 }
 
-struct LevelState {
+pub(super) struct LevelState {
     version: u64,
-    policy: Arc<LimitPolicy>,
-    requests: Option<Gcra>,
-    tokens: Option<Gcra>,
-    seats: Option<FairSemaphore>,
+    pub(super) policy: Arc<LimitPolicy>,
+    pub(super) requests: Option<Bucket>,
+    pub(super) tokens: Option<Bucket>,
+    pub(super) seats: Option<Seats>,
     accounts: Accounts,
-    last_used: Duration,
+    pub(super) last_used: Duration,
 }
 
 impl Level {
@@ -42,9 +44,12 @@ impl Level {
         id: LevelId,
         backend: Arc<dyn LeaseBackend>,
         alerts: Arc<dyn AlertSink>,
+        traffic: Option<Arc<dyn TrafficBackend>>,
     ) -> Self {
         Self {
             id: id.clone(),
+            traffic,
+            replied: Notify::new(),
             state: Mutex::new(LevelState {
                 version: 0,
                 policy: Arc::default(),
@@ -79,89 +84,14 @@ impl Level {
             concurrent,
             queue: _,
         } = policy.traffic;
-        set_rate(
-            &mut state.requests,
-            requests_per_minute.map(RateSpec::requests),
-        );
-        set_rate(&mut state.tokens, tokens_per_minute.map(RateSpec::tokens));
-        match (&state.seats, concurrent) {
-            (Some(seats), Some(units)) => seats.resize(units.get()),
-            (_, None) => state.seats = None,
-            (None, Some(units)) => {
-                let bounds = Bounds::new(units.get()).waiters(WAITERS);
-                state.seats = Some(FairSemaphore::new(bounds));
-            }
-        }
+        let requests = requests_per_minute.map(RateSpec::requests);
+        let tokens = tokens_per_minute.map(RateSpec::tokens);
+        self.set_traffic(&mut state, requests, tokens, concurrent);
         state.policy = Arc::clone(policy);
     }
 
     pub(super) fn policy(&self) -> Arc<LimitPolicy> {
         Arc::clone(&self.lock().policy)
-    }
-
-    /// Charges one request.
-    pub(super) fn charge_request(&self, now: Moment) -> Result<Option<RateCharge>, Refusal> {
-        let mut state = self.lock();
-        state.last_used = now.monotonic;
-        self.charge(&mut state.requests, now, 1, RefusedBy::Requests)
-    }
-
-    /// Charges tokens.
-    pub(super) fn charge_tokens(
-        &self,
-        now: Moment,
-        tokens: u64,
-    ) -> Result<Option<RateCharge>, Refusal> {
-        let mut state = self.lock();
-        state.last_used = now.monotonic;
-        self.charge(&mut state.tokens, now, tokens, RefusedBy::Tokens)
-    }
-
-    fn charge(
-        &self,
-        bucket: &mut Option<Gcra>,
-        now: Moment,
-        cost: u64,
-        limit: fn(u64) -> RefusedBy,
-    ) -> Result<Option<RateCharge>, Refusal> {
-        let Some(bucket) = bucket else {
-            return Ok(None);
-        };
-        match bucket.charge(now.monotonic, cost) {
-            Ok(charge) => Ok(Some(charge)),
-            Err(wait) => Err(Refusal {
-                level: self.id.clone(),
-                limit: limit(bucket.spec().per_minute.get()),
-                retry_after: Some(wait),
-            }),
-        }
-    }
-
-    pub(super) fn undo_request(&self, charge: RateCharge) {
-        if let Some(bucket) = &mut self.lock().requests {
-            bucket.undo(charge);
-        }
-    }
-
-    pub(super) fn undo_tokens(&self, charge: RateCharge) {
-        if let Some(bucket) = &mut self.lock().tokens {
-            bucket.undo(charge);
-        }
-    }
-
-    pub(super) fn settle_tokens(&self, now: Duration, charge: RateCharge, used: u64) {
-        if let Some(bucket) = &mut self.lock().tokens {
-            bucket.settle(now, charge, used);
-        }
-    }
-
-    /// The seats, the longest wait for one, and their number.
-    pub(super) fn seats(&self) -> Option<(FairSemaphore, Duration, u64)> {
-        let state = self.lock();
-        let traffic = &state.policy.traffic;
-        let units = traffic.concurrent?.get();
-        let queue = traffic.queue.unwrap_or(TrafficLimits::DEFAULT_QUEUE);
-        Some((state.seats.clone()?, queue, units))
     }
 
     /// Holds an amount in every window of the budget, or in none. Appends to `held`.
@@ -209,12 +139,11 @@ impl Level {
     /// be forgotten.
     pub(super) fn sweep(&self, now: Duration, since: Duration) -> bool {
         let mut state = self.lock();
-        let full = |bucket: &Option<Gcra>| bucket.as_ref().is_none_or(|b| b.is_full(now));
-        let seated = |seats: &FairSemaphore| seats.available() < seats.total();
+        let full = |bucket: &Option<Bucket>| bucket.as_ref().is_none_or(|b| b.is_idle(now));
         state.accounts.sweep(now, since)
             && full(&state.requests)
             && full(&state.tokens)
-            && !state.seats.as_ref().is_some_and(seated)
+            && state.seats.as_ref().is_none_or(|seats| seats.is_idle(now))
             && state.last_used <= since
     }
 
@@ -223,14 +152,7 @@ impl Level {
         self.lock().accounts.retire();
     }
 
-    fn lock(&self) -> MutexGuard<'_, LevelState> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, LevelState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn set_rate(bucket: &mut Option<Gcra>, spec: Option<RateSpec>) {
-    match (bucket.as_mut(), spec) {
-        (Some(bucket), Some(spec)) => bucket.reconfigure(spec),
-        (_, spec) => *bucket = spec.map(Gcra::new),
     }
 }

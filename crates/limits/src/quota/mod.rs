@@ -13,15 +13,20 @@ mod accounts;
 mod alert;
 mod calendar;
 mod demand;
+mod exchange;
 mod gcra;
 mod lease;
 mod level;
 mod level_id;
+mod level_traffic;
 mod moment;
 mod refusal;
 mod registry;
 mod reservation;
+mod shared_rate;
+mod shared_seats;
 mod stack;
+mod traffic;
 
 pub use accounts::BudgetUsage;
 pub use alert::{AlertSink, BudgetAlert, NoAlerts};
@@ -36,4 +41,7 @@ pub use moment::Moment;
 pub use refusal::{Refusal, RefusedBy};
 pub use registry::{LevelPolicy, LimitRegistry};
 pub use reservation::Reservation;
-pub use stack::{LeaseWait, LimitStack, RequestCharge, ReservationAsk, ReserveOutcome, SeatQueue};
+pub use stack::{
+    ChargeOutcome, LeaseWait, LimitStack, RequestCharge, ReservationAsk, ReserveOutcome, SeatQueue,
+};
+pub use traffic::{TrafficAsk, TrafficBackend, TrafficGrant, TrafficKind, TrafficReply};

@@ -10,6 +10,7 @@ use super::lease::LeaseBackend;
 use super::level::Level;
 use super::level_id::{LevelId, LevelKind};
 use super::stack::LimitStack;
+use super::traffic::TrafficBackend;
 use crate::flow::Flow;
 use crate::policy::{LimitPolicy, Nanodollars};
 
@@ -23,6 +24,7 @@ type Shard = RwLock<HashMap<LevelId, Arc<Level>>>;
 pub struct LimitRegistry {
     backend: Arc<dyn LeaseBackend>,
     alerts: Arc<dyn AlertSink>,
+    traffic: Option<Arc<dyn TrafficBackend>>,
     shards: [Shard; SHARDS],
     hasher: RandomState,
 }
@@ -42,8 +44,39 @@ impl LimitRegistry {
         Self {
             backend,
             alerts,
+            traffic: None,
             shards: Default::default(),
             hasher: RandomState::new(),
+        }
+    }
+
+    /// Shares rates and seats with other nodes. Call [`exchange`](Self::exchange) often.
+    #[must_use]
+    pub fn sharing(mut self, traffic: Arc<dyn TrafficBackend>) -> Self {
+        self.traffic = Some(traffic);
+        self
+    }
+
+    /// Renews what this node holds of shared rates and seats: several times per second.
+    pub fn exchange(&self, now: Duration) {
+        self.each_shared(|level| level.exchange(now));
+    }
+
+    /// Gives back what this node holds of shared rates and seats, as far as it is not in use.
+    pub fn release(&self, now: Duration) {
+        self.each_shared(|level| level.release(now));
+    }
+
+    fn each_shared(&self, action: impl Fn(&Arc<Level>)) {
+        if self.traffic.is_none() {
+            return;
+        }
+        for shard in &self.shards {
+            let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
+            // A reply may come at once, and a stack may be made for it.
+            let levels: Vec<_> = shard.values().cloned().collect();
+            drop(shard);
+            levels.iter().for_each(&action);
         }
     }
 
@@ -87,7 +120,8 @@ impl LimitRegistry {
             .unwrap_or_else(PoisonError::into_inner);
         let level = shard.entry(id.clone()).or_insert_with(|| {
             let (backend, alerts) = (Arc::clone(&self.backend), Arc::clone(&self.alerts));
-            Arc::new(Level::new(id.clone(), backend, alerts))
+            let traffic = self.traffic.clone();
+            Arc::new(Level::new(id.clone(), backend, alerts, traffic))
         });
         Arc::clone(level)
     }

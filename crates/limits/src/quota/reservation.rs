@@ -19,9 +19,17 @@ pub struct Reservation {
     pub(super) tokens: Vec<(Arc<Level>, RateCharge)>,
     pub(super) money: Vec<HeldMoney>,
     pub(super) over: Vec<(LevelId, BudgetWindow)>,
+    /// When it was made.
+    made: Duration,
 }
 
 impl Reservation {
+    pub(super) fn at(made: Duration) -> Self {
+        let mut reservation = Self::default();
+        reservation.made = made;
+        reservation
+    }
+
     /// Ends it with what was used.
     pub fn settle(mut self, now: Duration, tokens: u64, cost: Nanodollars) {
         for (level, charge) in self.tokens.drain(..) {
@@ -53,12 +61,13 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
+        let made = self.made;
         // In reverse order of acquisition.
         for held in self.money.drain(..).rev() {
             held.account.settle(held.amount, Nanodollars::ZERO);
         }
         for (level, charge) in self.tokens.drain(..).rev() {
-            level.undo_tokens(charge);
+            level.undo_tokens(made, charge);
         }
     }
 }

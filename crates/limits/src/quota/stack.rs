@@ -8,9 +8,11 @@ use super::accounts::{BudgetUsage, NotHeld};
 use super::gcra::{RateCharge, RateState};
 use super::level::Level;
 use super::level_id::{LevelId, LevelKind};
+use super::level_traffic::NotCharged;
 use super::moment::Moment;
 use super::refusal::{Refusal, RefusedBy};
 use super::reservation::Reservation;
+use super::traffic::TrafficKind;
 use crate::flow::Flow;
 use crate::policy::{Nanodollars, UnpricedPolicy, WhenExhausted};
 use crate::semaphore::FairSemaphore;
@@ -48,23 +50,63 @@ pub enum ReserveOutcome {
     Refused(Refusal),
 }
 
-/// A wait for a lease.
-pub struct LeaseWait {
-    account: Arc<Account>,
-    replies: u64,
+/// The outcome of a charge.
+pub enum ChargeOutcome {
+    /// It is made at every level.
+    Charged(RequestCharge),
+    /// A store is asked; charge again when the wait is over.
+    Waiting(LeaseWait),
+    /// A level refused, and every level is as it was.
+    Refused(Refusal),
+}
+
+/// A wait for the reply of a store.
+pub struct LeaseWait(WaitedFor);
+
+enum WaitedFor {
+    Money(Arc<Account>, u64),
+    Traffic(Arc<Level>, TrafficKind, u64),
 }
 
 impl LeaseWait {
+    fn money(account: Arc<Account>, replies: u64) -> Self {
+        Self(WaitedFor::Money(account, replies))
+    }
+
     /// Ends with the store's reply. The caller applies a timeout.
     pub async fn replied(&self) {
-        self.account.replied_after(self.replies).await;
+        match &self.0 {
+            WaitedFor::Money(account, replies) => account.replied_after(*replies).await,
+            WaitedFor::Traffic(level, kind, replies) => {
+                level.replied_after(*kind, *replies).await;
+            }
+        }
+    }
+
+    /// The reply did not come in time. Returns whether the node's share decides from now
+    /// on, so that the caller can try once more.
+    pub fn expire(&self, now: Duration) -> bool {
+        match &self.0 {
+            WaitedFor::Money(..) => false,
+            WaitedFor::Traffic(level, kind, _) => {
+                level.expire(*kind, now);
+                true
+            }
+        }
     }
 
     /// The refusal if the reply does not come.
     pub fn refusal(&self) -> Refusal {
+        let (level, limit) = match &self.0 {
+            WaitedFor::Money(account, _) => {
+                let window = account.terms.window;
+                (account.terms.level.clone(), RefusedBy::Unreachable(window))
+            }
+            WaitedFor::Traffic(level, kind, _) => (level.id().clone(), level.refused_by(*kind)),
+        };
         Refusal {
-            level: self.account.terms.level.clone(),
-            limit: RefusedBy::Unreachable(self.account.terms.window),
+            level,
+            limit,
             retry_after: Some(Duration::from_secs(1)),
         }
     }
@@ -76,9 +118,9 @@ pub struct RequestCharge(Vec<(Arc<Level>, RateCharge)>);
 
 impl RequestCharge {
     /// Takes the charges back: the request was refused elsewhere.
-    pub fn undo(self) {
+    pub fn undo(self, now: Duration) {
         for (level, charge) in self.0.into_iter().rev() {
-            level.undo_request(charge);
+            level.undo_request(now, charge);
         }
     }
 }
@@ -95,6 +137,8 @@ pub struct SeatQueue {
     pub queue: Duration,
     /// The number of seats.
     pub concurrent: u64,
+    /// A store is asked for seats: worth a wait even where nothing may queue.
+    pub asking: Option<LeaseWait>,
 }
 
 impl SeatQueue {
@@ -166,23 +210,24 @@ impl LimitStack {
     }
 
     /// Charges one request at every level, or at none.
-    ///
-    /// # Errors
-    ///
-    /// The refusal of the first level whose rate is exceeded.
-    pub fn charge_request(&self, now: Moment) -> Result<RequestCharge, Refusal> {
+    pub fn charge_request(&self, now: Moment) -> ChargeOutcome {
         let mut charged = RequestCharge::default();
         for level in self.levels.iter() {
             match level.charge_request(now) {
                 Ok(None) => {}
                 Ok(Some(charge)) => charged.0.push((Arc::clone(level), charge)),
-                Err(refusal) => {
-                    charged.undo();
-                    return Err(refusal);
+                Err(not) => {
+                    charged.undo(now.monotonic);
+                    return match not {
+                        NotCharged::Refused(refusal) => ChargeOutcome::Refused(refusal),
+                        NotCharged::Waiting { kind, replies } => {
+                            ChargeOutcome::Waiting(traffic_wait(level, kind, replies))
+                        }
+                    };
                 }
             }
         }
-        Ok(charged)
+        ChargeOutcome::Charged(charged)
     }
 
     /// The seats to take, innermost first: whoever waits for a seat of its own must not
@@ -190,39 +235,45 @@ impl LimitStack {
     ///
     /// The gateway's and a team's seats are shared between keys, a key's between its end
     /// users, whether or not these have limits of their own.
-    pub fn seats(&self) -> impl Iterator<Item = SeatQueue> {
-        self.levels.iter().rev().filter_map(|level| {
-            let (seats, queue, concurrent) = level.seats()?;
+    pub fn seats(&self, now: Duration) -> impl Iterator<Item = SeatQueue> {
+        self.levels.iter().rev().filter_map(move |level| {
+            let of_level = level.seats(now)?;
             let flow = match level.id().kind {
                 LevelKind::Key => self.user.unwrap_or(self.tenant),
                 LevelKind::Global | LevelKind::Team | LevelKind::EndUser => self.tenant,
             };
             Some(SeatQueue {
                 level: level.id().clone(),
-                seats,
+                seats: of_level.seats,
                 flow,
-                queue,
-                concurrent,
+                queue: of_level.queue,
+                concurrent: of_level.concurrent,
+                asking: of_level
+                    .asking
+                    .map(|replies| traffic_wait(level, TrafficKind::Seats, replies)),
             })
         })
     }
 
     /// Reserves what an attempt may use, at every level or at none.
     pub fn reserve(&self, now: Moment, ask: ReservationAsk) -> ReserveOutcome {
-        let mut reservation = Reservation::default();
+        let mut reservation = Reservation::at(now.monotonic);
         for level in self.levels.iter() {
             match level.charge_tokens(now, ask.tokens) {
                 Ok(None) => {}
                 Ok(Some(charge)) => reservation.tokens.push((Arc::clone(level), charge)),
                 // Dropping the reservation rolls it back.
-                Err(refusal) => return ReserveOutcome::Refused(refusal),
+                Err(NotCharged::Refused(refusal)) => return ReserveOutcome::Refused(refusal),
+                Err(NotCharged::Waiting { kind, replies }) => {
+                    return ReserveOutcome::Waiting(traffic_wait(level, kind, replies));
+                }
             }
             let Reservation { money, over, .. } = &mut reservation;
             match level.hold(now, ask.cost, money, over) {
                 Ok(()) => {}
                 Err(NotHeld::Refused(refusal)) => return ReserveOutcome::Refused(refusal),
                 Err(NotHeld::Waiting { account, replies }) => {
-                    return ReserveOutcome::Waiting(LeaseWait { account, replies });
+                    return ReserveOutcome::Waiting(LeaseWait::money(account, replies));
                 }
             }
         }
@@ -247,7 +298,7 @@ impl LimitStack {
     /// [`budgets`](Self::budgets) knows what other nodes and earlier processes used.
     pub fn look(&self, now: Moment) -> Vec<LeaseWait> {
         let asked = self.levels.iter().flat_map(|level| level.look(now));
-        let waits = asked.map(|(account, replies)| LeaseWait { account, replies });
+        let waits = asked.map(|(account, replies)| LeaseWait::money(account, replies));
         waits.collect()
     }
 
@@ -261,4 +312,8 @@ impl LimitStack {
     pub fn levels(&self) -> &[Arc<Level>] {
         &self.levels
     }
+}
+
+fn traffic_wait(level: &Arc<Level>, kind: TrafficKind, replies: u64) -> LeaseWait {
+    LeaseWait(WaitedFor::Traffic(Arc::clone(level), kind, replies))
 }

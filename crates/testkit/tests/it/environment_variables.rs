@@ -6,12 +6,14 @@ use majordomo_testkit::files;
 
 /// What tests may read from the environment, by crate and module: a setting with a default,
 /// or something that a part of `./test` sets for this test alone.
-const ALLOWED: [(&str, &str, &str); 16] = [
+const ALLOWED: &[(&str, &str, &str)] = &[
     ("agent", "mcp_stdio", "SERVE"),
     ("agent", "mcp_stdio", "REFERENCE"),
     ("cli", "gateway", "\"PATH\""),
     ("cli", "gateway", "\"MAJORDOMO_LOAD\""),
+    ("cli", "node", "\"PATH\""),
     ("cli", "snippets", "\"PATH\""),
+    ("cluster", "simulation", "name"),
     ("gateway", "mistakes", "\"MAJORDOMO_UPDATE_SNAPSHOTS\""),
     ("gateway", "truncation", "\"MAJORDOMO_CUTS\""),
     ("limits", "simulation", "name"),

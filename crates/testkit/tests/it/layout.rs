@@ -14,11 +14,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("agent-macros", &[]),
     ("balance", &["majordomo"]),
     ("cli", &["gateway", "majordomo"]),
+    ("cluster", &["ledger", "limits"]),
     ("codecs", &["image-header"]),
     (
         "gateway",
         &[
             "balance",
+            "cluster",
             "ledger",
             "limits",
             "majordomo",

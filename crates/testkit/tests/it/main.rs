@@ -2,6 +2,7 @@
 
 mod cited_tests;
 mod environment_variables;
+mod fault_proxy;
 mod features;
 mod layout;
 mod links;

@@ -37,11 +37,8 @@ pub(in crate::config) const SECRET_NAMES: [&str; 13] = [
     "hash",
 ];
 
-/// Settings that match a secret word but are harmless.
-const HARMLESS: [&str; 2] = ["legacy_max_tokens", "max_tokens"];
-
 /// Keys whose values may be displayed, and sections that contain only such keys.
-pub(in crate::config) const SETTINGS: [&str; 114] = [
+pub(in crate::config) const SETTINGS: &[&str] = &[
     "above",
     "active",
     "advance_on_permanent",
@@ -63,6 +60,7 @@ pub(in crate::config) const SETTINGS: [&str; 114] = [
     "capacity",
     "cert",
     "chain",
+    "cluster",
     "concurrent",
     "context",
     "context_window",
@@ -106,6 +104,7 @@ pub(in crate::config) const SETTINGS: [&str; 114] = [
     "models",
     "month",
     "name",
+    "nodes",
     "not",
     "num_ctx",
     "on_failure",
@@ -162,7 +161,7 @@ pub(in crate::config) const SETTINGS: [&str; 114] = [
 pub(in crate::config) fn is_secret_name(name: &str) -> bool {
     let name = name.to_lowercase();
     let found = SECRET_WORDS.iter().any(|word| name.contains(word));
-    found && !HARMLESS.contains(&name.as_str())
+    found && !SETTINGS.contains(&name.as_str())
 }
 
 /// Like [`is_secret_name`], for an unknown key that may be misspelled.

@@ -142,7 +142,7 @@ impl Lexer<'_> {
             return None;
         }
         let names = || rest[..end].split('.').map(str::trim);
-        let known = |name: &str| match most_similar(name, SETTINGS) {
+        let known = |name: &str| match most_similar(name, SETTINGS.iter().copied()) {
             Some(known) => known == name || !may_be_secret_name(name),
             None => false,
         };

@@ -74,6 +74,8 @@ impl PageContext<'_> {
                 notices.push(format!("The old configuration is active: {reason}"));
             }
             notices.extend(self.server.notes.load().iter().cloned());
+            let cluster = self.server.cluster();
+            notices.extend(cluster.iter().flat_map(|cluster| cluster.notices()));
         }
         Frame::new(screen, env!("CARGO_PKG_VERSION"))
             .seen_by(self.caller.viewer())

@@ -2,6 +2,7 @@
 
 mod budgets;
 mod leases;
+mod shared;
 mod simulation;
 mod store;
 mod turns;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use majordomo_limits::{
-    BudgetLimits, BudgetWindow, LevelKind, LevelPolicy, LimitPolicy, LimitRegistry, LimitStack,
-    Moment, Nanodollars, Permit, RefusedBy, Reservation, ReservationAsk, ReserveOutcome,
-    TrafficLimits,
+    BudgetLimits, BudgetWindow, ChargeOutcome, LevelKind, LevelPolicy, LimitPolicy, LimitRegistry,
+    LimitStack, Moment, Nanodollars, Permit, RefusedBy, Reservation, ReservationAsk,
+    ReserveOutcome, TrafficLimits,
 };
 
 use super::store::SlowStore;
@@ -198,18 +198,18 @@ impl World {
 
     /// A refused request is admitted after the wait, unless another level refuses it.
     fn request(&mut self) {
-        let Err(refusal) = self.stack.charge_request(self.moment()) else {
+        let ChargeOutcome::Refused(refusal) = self.stack.charge_request(self.moment()) else {
             return;
         };
         assert!(matches!(refusal.limit, RefusedBy::Requests(_)));
         self.now += refusal.retry_after.expect("a rate has an end");
-        if let Err(next) = self.stack.charge_request(self.moment()) {
+        if let ChargeOutcome::Refused(next) = self.stack.charge_request(self.moment()) {
             assert!(next.level > refusal.level, "{refusal:?}, then {next:?}");
         }
     }
 
     fn take_seats(&mut self) {
-        for queue in self.stack.seats() {
+        for queue in self.stack.seats(self.now) {
             let held = queue.seats.held_by(queue.flow);
             if let Some(seat) = queue.seats.try_acquire(queue.flow, 1) {
                 assert!(held < queue.seats.total(), "more seats than there are");

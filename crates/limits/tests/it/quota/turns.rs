@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use majordomo_limits::{
     Acquire, Flow, LevelKind, LevelPolicy, LimitPolicy, LimitRegistry, LimitStack, MemoryLeases,
@@ -61,7 +62,7 @@ fn poll(waiter: &mut Acquire) -> Option<Permit> {
 }
 
 fn queue(stack: &LimitStack) -> SeatQueue {
-    let mut seats = stack.seats();
+    let mut seats = stack.seats(Duration::ZERO);
     let queue = seats.next().expect("one level has seats");
     assert!(seats.next().is_none());
     queue

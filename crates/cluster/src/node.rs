@@ -1,0 +1,292 @@
+//! One process of a cluster.
+//!
+//! `run` owns the connections: one for exchanges, signs of life and news, one that listens.
+//! Requests hand their exchanges to a queue and never touch a socket. While the store is
+//! away the queue is refused, so that nothing waits for it.
+
+mod listener;
+mod shared_values;
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use majordomo_limits::{TrafficAsk, TrafficBackend, TrafficReply};
+use redis::aio::MultiplexedConnection;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use crate::address::StateUrl;
+use crate::availability::Availability;
+use crate::call::{CallFailed, within};
+use crate::connection::Connection;
+use crate::news::{Message, News};
+use crate::node_stats::NodeStats;
+use crate::scripts::{CALL, PREFIX, Scripts, publish};
+
+/// How often a node shows that it lives.
+const BEAT: Duration = Duration::from_millis(500);
+/// Exchanges that may wait for the next round trip; more are refused.
+const QUEUE: usize = 4_096;
+/// Exchanges in one round trip.
+const BATCH: usize = 256;
+
+/// How a node takes part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterSettings {
+    /// The store.
+    pub state: StateUrl,
+    /// The node's name, for people.
+    pub name: String,
+    /// The nodes that it assumes until it has seen the others.
+    pub nodes: u64,
+}
+
+/// Receives the news of other nodes. Must not block.
+pub type HearNews = Box<dyn Fn(News) + Send + Sync>;
+
+/// A node.
+pub struct ClusterNode {
+    settings: ClusterSettings,
+    availability: Availability,
+    scripts: Scripts,
+    stats: NodeStats,
+    nodes: AtomicU64,
+    epoch: AtomicU64,
+    /// Whether the store is the first that this process has seen: nothing was held before.
+    first_store: AtomicBool,
+    asks: Sender<(TrafficAsk, TrafficReply)>,
+    outgoing: Sender<Outgoing>,
+    queues: Mutex<Option<Queues>>,
+    /// For values that requests read themselves.
+    commands: Mutex<Option<MultiplexedConnection>>,
+}
+
+/// What is sent without a wait for its arrival.
+enum Outgoing {
+    News(News),
+    Value {
+        name: String,
+        value: String,
+        lasts: Duration,
+    },
+}
+
+/// The receiving ends, taken by `run`.
+struct Queues {
+    asks: Receiver<(TrafficAsk, TrafficReply)>,
+    outgoing: Receiver<Outgoing>,
+}
+
+impl ClusterNode {
+    /// A node that does nothing before it [runs](Self::run).
+    pub fn new(settings: ClusterSettings) -> Arc<Self> {
+        let (asks, asks_received) = channel(QUEUE);
+        let (outgoing, outgoing_received) = channel(QUEUE);
+        let consequence = "every node enforces its share of rates and seats";
+        Arc::new(Self {
+            nodes: AtomicU64::new(settings.nodes.max(1)),
+            settings,
+            availability: Availability::new("redis", consequence, Instant::now()),
+            scripts: Scripts::new(),
+            stats: NodeStats::default(),
+            epoch: AtomicU64::new(0),
+            first_store: AtomicBool::new(true),
+            asks,
+            outgoing,
+            queues: Mutex::new(Some(Queues {
+                asks: asks_received,
+                outgoing: outgoing_received,
+            })),
+            commands: Mutex::default(),
+        })
+    }
+
+    /// The store's availability.
+    pub fn availability(&self) -> &Availability {
+        &self.availability
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> &NodeStats {
+        &self.stats
+    }
+
+    /// The node's name and epoch, such as `a#7`; the epoch is 0 before it joined.
+    pub fn id(&self) -> String {
+        format!("{}#{}", self.settings.name, self.epoch.load(Relaxed))
+    }
+
+    /// Tells other nodes, if the store responds.
+    pub fn tell(&self, news: News) {
+        // A hint that cannot be sent is not worth a wait.
+        let _ = self.outgoing.try_send(Outgoing::News(news));
+    }
+
+    /// Takes part in the cluster until it is dropped. Runs once.
+    pub async fn run(&self, hear: HearNews) {
+        let Some(mut queues) = lock(&self.queues).take() else {
+            return std::future::pending().await;
+        };
+        tokio::join!(self.take_part(&mut queues), self.listen(&hear));
+    }
+
+    /// Leaves the cluster: the others need not wait until its signs of life end.
+    pub async fn leave(&self) {
+        let connection = lock(&self.commands).take();
+        if let Some(mut connection) = connection {
+            let (name, epoch) = (&self.settings.name, self.epoch.load(Relaxed));
+            let left = self.scripts.join(&mut connection, name, epoch, true).await;
+            if let Err(CallFailed(reason)) = left {
+                tracing::debug!(reason, "the node could not say that it leaves");
+            }
+        }
+    }
+
+    async fn take_part(&self, queues: &mut Queues) {
+        // The first requests wait for the first connection, for as long as they wait for any
+        // store: what a node that has just started does not know must not become its share.
+        let mut connecting = Some(self.connect().await);
+        loop {
+            let connected = match connecting.take() {
+                Some(first) => first,
+                None => refusing(&mut queues.asks, self.connect()).await,
+            };
+            let failed = match connected {
+                Ok(mut connection) => {
+                    self.availability.succeeded(Instant::now());
+                    let failed = self.serve(&mut connection, queues).await;
+                    *lock(&self.commands) = None;
+                    failed
+                }
+                Err(failed) => failed,
+            };
+            self.stats.failed();
+            let pause = self.availability.failed(Instant::now(), &failed.0);
+            refusing(&mut queues.asks, tokio::time::sleep(pause)).await;
+        }
+    }
+
+    /// Connects and joins.
+    async fn connect(&self) -> Result<Connection, CallFailed> {
+        let mut connection = Connection::open(&self.settings.state).await?;
+        self.beat(&mut connection.commands).await?;
+        *lock(&self.commands) = Some(connection.commands.clone());
+        Ok(connection)
+    }
+
+    /// Serves until a call fails.
+    async fn serve(&self, connection: &mut Connection, queues: &mut Queues) -> CallFailed {
+        let commands = &mut connection.commands;
+        let mut beats = interval(BEAT);
+        beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let done = tokio::select! {
+                // What requests wait for comes first.
+                biased;
+                Some(first) = queues.asks.recv() => {
+                    let mut batch = vec![first];
+                    while batch.len() < BATCH && let Ok(next) = queues.asks.try_recv() {
+                        batch.push(next);
+                    }
+                    self.exchange_all(commands, batch).await
+                }
+                _ = beats.tick() => self.beat(commands).await,
+                Some(outgoing) = queues.outgoing.recv() => match outgoing {
+                    Outgoing::News(news) => self.send_news(commands, news).await,
+                    Outgoing::Value { name, value, lasts } => {
+                        shared_values::keep(commands, &name, &value, lasts).await
+                    }
+                },
+            };
+            if let Err(failed) = done {
+                return failed;
+            }
+        }
+    }
+
+    async fn beat(&self, commands: &mut MultiplexedConnection) -> Result<(), CallFailed> {
+        let epoch = self.epoch.load(Relaxed);
+        let name = &self.settings.name;
+        let membership = self.scripts.join(commands, name, epoch, false).await?;
+        self.epoch.store(membership.epoch, Relaxed);
+        self.nodes.store(membership.nodes.max(1), Relaxed);
+        // The listener notices by its own channel whether it still hears.
+        let echo = publish(&self.own_channel(), "");
+        within(CALL, echo.query_async::<()>(commands)).await
+    }
+
+    async fn exchange_all(
+        &self,
+        commands: &mut MultiplexedConnection,
+        batch: Vec<(TrafficAsk, TrafficReply)>,
+    ) -> Result<(), CallFailed> {
+        let asks: Vec<_> = batch.iter().map(|(ask, _)| ask).collect();
+        self.stats.exchanged(asks.len());
+        // Replies are dropped with the batch if this fails, which says so.
+        let granted = self.scripts.exchange(commands, &self.id(), &asks).await?;
+        for ((ask, reply), granted) in batch.into_iter().zip(granted) {
+            if !granted.young {
+                self.first_store.store(false, Relaxed);
+            }
+            // A cluster that starts with its store: its nodes begin with their shares.
+            let first = granted.young && self.first_store.load(Relaxed);
+            if first && granted.grant.usable < ask.least {
+                continue;
+            }
+            reply.granted(granted.grant);
+        }
+        Ok(())
+    }
+
+    async fn send_news(
+        &self,
+        commands: &mut MultiplexedConnection,
+        news: News,
+    ) -> Result<(), CallFailed> {
+        let Some(text) = Message::text(&self.id(), news) else {
+            return Ok(());
+        };
+        let message = publish(&format!("{PREFIX}:news"), &text);
+        within(CALL, message.query_async::<()>(commands)).await
+    }
+
+    fn own_channel(&self) -> String {
+        format!("{PREFIX}:node:{}", self.id())
+    }
+}
+
+impl TrafficBackend for ClusterNode {
+    fn exchange(&self, ask: TrafficAsk, reply: TrafficReply) {
+        // A full queue drops the reply, which says that the store is late.
+        let _ = self.asks.try_send((ask, reply));
+    }
+
+    fn is_up(&self) -> bool {
+        self.availability.is_up()
+    }
+
+    fn nodes(&self) -> u64 {
+        self.nodes.load(Relaxed)
+    }
+}
+
+/// Runs `work`, and refuses exchanges meanwhile.
+async fn refusing<T>(
+    asks: &mut Receiver<(TrafficAsk, TrafficReply)>,
+    work: impl Future<Output = T>,
+) -> T {
+    let mut work = pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            Some(refused) = asks.recv() => drop(refused),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

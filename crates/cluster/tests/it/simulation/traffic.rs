@@ -1,0 +1,326 @@
+//! Rates and seats of several nodes: used + held ≤ capacity at every moment, and over time
+//! no more than the rate, whatever dies. A node without its store enforces its share.
+
+use std::collections::VecDeque;
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use fastrand::Rng;
+use majordomo_cluster::LeaseTable;
+use majordomo_limits::{
+    ChargeOutcome, Flow, LevelId, LevelKind, LevelPolicy, LimitPolicy, LimitRegistry, MemoryLeases,
+    Moment, NoAlerts, Permit, TrafficAsk, TrafficBackend, TrafficLimits, TrafficReply,
+};
+
+const NODES: u64 = 3;
+const STEPS: usize = 300;
+
+/// A node's way to the store.
+#[derive(Default)]
+struct Wire {
+    asks: Mutex<VecDeque<(TrafficAsk, TrafficReply)>>,
+    cut: AtomicBool,
+}
+
+impl TrafficBackend for Wire {
+    fn exchange(&self, ask: TrafficAsk, reply: TrafficReply) {
+        self.asks
+            .lock()
+            .expect("not poisoned")
+            .push_back((ask, reply));
+    }
+
+    fn is_up(&self) -> bool {
+        !self.cut.load(Relaxed)
+    }
+
+    fn nodes(&self) -> u64 {
+        NODES
+    }
+}
+
+struct Node {
+    name: String,
+    wire: Arc<Wire>,
+    registry: LimitRegistry,
+    seats: Vec<Permit>,
+    /// Its monotonic clock: an origin of its own, and a little faster or slower.
+    origin: Duration,
+    pace: f64,
+    /// Seats that it may have used by its share since it lost the store.
+    by_share: u64,
+}
+
+struct World {
+    random: Rng,
+    table: LeaseTable,
+    nodes: Vec<Node>,
+    started: u64,
+    now: Duration,
+    /// Whether nodes can lose the store, which costs exactness.
+    partitions: bool,
+    rate: u64,
+    capacity: u64,
+    levels: [LevelPolicy; 1],
+    admitted: u64,
+    /// What shares may have admitted besides.
+    allowance: f64,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut random = Rng::with_seed(seed);
+        let (rate, capacity) = (random.u64(1..2_000), random.u64(1..30));
+        let policy = LimitPolicy {
+            traffic: TrafficLimits {
+                requests_per_minute: NonZeroU64::new(rate),
+                concurrent: NonZeroU64::new(capacity),
+                ..TrafficLimits::default()
+            },
+            ..LimitPolicy::default()
+        };
+        let mut world = Self {
+            partitions: random.bool(),
+            random,
+            table: LeaseTable::default(),
+            nodes: Vec::new(),
+            started: 0,
+            now: Duration::from_secs(1_000_000),
+            rate,
+            capacity,
+            levels: [LevelPolicy {
+                id: LevelId::new(LevelKind::Key, "laptop"),
+                policy: Arc::new(policy),
+            }],
+            admitted: 0,
+            allowance: 0.0,
+        };
+        for _ in 0..NODES {
+            let node = world.start();
+            world.nodes.push(node);
+        }
+        world
+    }
+
+    fn start(&mut self) -> Node {
+        self.started += 1;
+        let wire = Arc::<Wire>::default();
+        let leases = Arc::<MemoryLeases>::default();
+        Node {
+            name: format!("n#{}", self.started),
+            registry: LimitRegistry::new(leases, Arc::new(NoAlerts)).sharing(wire.clone()),
+            wire,
+            seats: Vec::new(),
+            origin: Duration::from_secs(self.random.u64(0..7_200)),
+            pace: 1.0 + (self.random.f64() - 0.5) / 100.0,
+            by_share: 0,
+        }
+    }
+
+    fn burst(&self) -> u64 {
+        (self.rate / 6).max(1)
+    }
+
+    /// What nodes may admit before they ask.
+    fn credit(&self) -> f64 {
+        match self.burst() >= 4 * NODES {
+            true => NODES as f64,
+            false => 0.0,
+        }
+    }
+
+    fn local(&self, at: usize) -> Duration {
+        let node = &self.nodes[at];
+        node.origin + self.now.mul_f64(node.pace)
+    }
+
+    /// Delivers what a node asked, and sometimes loses a reply.
+    fn deliver(&mut self, at: usize) {
+        loop {
+            let first = self.nodes[at]
+                .wire
+                .asks
+                .lock()
+                .expect("not poisoned")
+                .pop_front();
+            let Some((ask, reply)) = first else {
+                return;
+            };
+            if self.nodes[at].wire.cut.load(Relaxed) {
+                drop(reply);
+                continue;
+            }
+            let granted = self.table.exchange(self.now, &self.nodes[at].name, &ask);
+            let lost = self.partitions && self.random.u8(0..30) == 0;
+            match lost {
+                true => {
+                    self.alone(at);
+                    drop(reply);
+                }
+                false => reply.granted(granted.grant),
+            }
+        }
+    }
+
+    /// The share of a node takes over for a while.
+    fn alone(&mut self, at: usize) {
+        let share = (self.capacity / NODES).max(1);
+        let in_use = self.nodes[at].seats.len() as u64;
+        let node = &mut self.nodes[at];
+        node.by_share = node.by_share.max(share + in_use);
+        self.allowance += (self.burst() / NODES).max(1) as f64 + self.burst() as f64;
+    }
+
+    fn request(&mut self, at: usize) {
+        let stack = self.nodes[at]
+            .registry
+            .stack(1, &self.levels, Flow::named("laptop"));
+        for _ in 0..3 {
+            let monotonic = self.local(at);
+            match stack.charge_request(Moment { monotonic, day: 0 }) {
+                ChargeOutcome::Charged(_) => {
+                    self.admitted += 1;
+                    break;
+                }
+                ChargeOutcome::Refused(_) => return,
+                ChargeOutcome::Waiting(_) => self.deliver(at),
+            }
+        }
+        let now = self.local(at);
+        for queue in stack.seats(now) {
+            self.deliver(at);
+            if let Some(seat) = queue.seats.try_acquire(queue.flow, 1) {
+                self.nodes[at].seats.push(seat);
+            }
+        }
+    }
+
+    fn step(&mut self) {
+        let at = self.random.usize(0..self.nodes.len());
+        let pause = Duration::from_millis(self.random.u64(0..300));
+        self.now += pause;
+        let cut = self.nodes.iter().filter(|node| node.wire.cut.load(Relaxed));
+        let share = (self.rate / NODES).max(1) as f64 / 60.0;
+        // A second more: after a lost reply the store is left alone that long.
+        self.allowance += cut.count() as f64 * share * pause.as_secs_f64();
+        match self.random.u8(0..100) {
+            0..60 => self.request(at),
+            60..80 => {
+                let node = &mut self.nodes[at];
+                if !node.seats.is_empty() {
+                    let one = self.random.usize(0..node.seats.len());
+                    drop(node.seats.swap_remove(one));
+                }
+            }
+            80..84 => {
+                let new = self.start();
+                drop(std::mem::replace(&mut self.nodes[at], new));
+            }
+            84..88 if self.partitions => {
+                let cut = !self.nodes[at].wire.cut.load(Relaxed);
+                self.nodes[at].wire.cut.store(cut, Relaxed);
+                self.alone(at);
+            }
+            88..89 if self.partitions => {
+                self.table.restart_empty();
+                self.allowance += self.burst() as f64;
+            }
+            89..90 if !self.partitions => {
+                // Quiet for a while.
+                self.nodes.iter_mut().for_each(|node| node.seats.clear());
+                self.now += Duration::from_secs(30);
+            }
+            _ => {}
+        }
+        for at in 0..self.nodes.len() {
+            self.nodes[at].registry.exchange(self.local(at));
+            self.deliver(at);
+        }
+    }
+
+    fn check(&mut self, since: Duration) {
+        let passed = (self.now - since).as_secs_f64();
+        // Clocks of nodes run up to half a percent apart.
+        let by_rate = self.rate as f64 / 60.0 * passed * 1.005 + self.burst() as f64;
+        let most = by_rate + self.allowance + self.credit() + 1.0;
+        assert!(
+            (self.admitted as f64) <= most,
+            "{} admitted of {most}",
+            self.admitted
+        );
+        let in_use: usize = self.nodes.iter().map(|node| node.seats.len()).sum();
+        let by_share: u64 = self.nodes.iter().map(|node| node.by_share).sum();
+        let most = self.capacity + by_share;
+        assert!(in_use as u64 <= most, "{in_use} seats of {most}");
+        if self.partitions {
+            return;
+        }
+        let rate = self
+            .table
+            .taken(self.now, "key/laptop/requests", Some(self.rate));
+        let most = self.burst() as f64 + self.credit() + 1e-6;
+        assert!(rate <= most, "{rate} of {most}");
+        let seats = self.table.taken(self.now, "key/laptop/seats", None);
+        assert!(
+            seats <= self.capacity as f64,
+            "{seats} of {}",
+            self.capacity
+        );
+    }
+
+    /// Healed, a node without competition gets every seat within five seconds.
+    fn converge(&mut self) {
+        for node in &mut self.nodes {
+            node.wire.cut.store(false, Relaxed);
+            node.seats.clear();
+        }
+        for _ in 0..50 {
+            self.now += Duration::from_millis(100);
+            self.request(0);
+            for at in 0..self.nodes.len() {
+                self.nodes[at].registry.exchange(self.local(at));
+                self.deliver(at);
+            }
+        }
+        // Its requests may be refused by the rate.
+        let stack = self.nodes[0]
+            .registry
+            .stack(1, &self.levels, Flow::named("laptop"));
+        let mut waiting: Vec<_> = Vec::new();
+        for _ in 0..50 {
+            self.now += Duration::from_millis(100);
+            for queue in stack.seats(self.local(0)) {
+                while let Some(seat) = queue.seats.try_acquire(queue.flow, 1) {
+                    self.nodes[0].seats.push(seat);
+                }
+                waiting.push(queue.seats.acquire(queue.flow, 1));
+            }
+            for at in 0..self.nodes.len() {
+                self.nodes[at].registry.exchange(self.local(at));
+                self.deliver(at);
+            }
+        }
+        assert_eq!(
+            self.nodes[0].seats.len() as u64,
+            self.capacity,
+            "seats are lost"
+        );
+    }
+}
+
+fn schedule(seed: u64) {
+    let mut world = World::new(seed);
+    let since = world.now;
+    for _ in 0..STEPS {
+        world.step();
+        world.check(since);
+    }
+    world.converge();
+}
+
+#[test]
+fn no_schedule_exceeds_a_rate_or_its_seats() {
+    super::run_all(schedule);
+}

@@ -1,0 +1,78 @@
+//! `[cluster]`: several gateways as one.
+
+use majordomo_cluster::{StateUrl, StateUrlError};
+
+use super::reader::{ConfigField, ConfigReader, Section};
+use super::{Config, LedgerPlace, Span};
+
+/// How this gateway takes part in a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClusterEntry {
+    /// The Redis or Valkey server that all nodes use.
+    pub state: StateUrl,
+    /// This node's name; `None` for the machine's.
+    pub name: Option<String>,
+    /// The number of nodes that is assumed until the others were seen.
+    pub nodes: u64,
+    /// Where `state` is in the file.
+    pub(crate) span: Span,
+}
+
+/// The nodes that a gateway assumes.
+const NODES: u64 = 3;
+
+pub(super) fn read_cluster(mut section: Section<'_>) -> Option<ClusterEntry> {
+    let hint = "name the store: `state = \"redis://127.0.0.1:6379/0\"`";
+    let field = section.require("state", hint);
+    let state = field.and_then(|field| read_state(&field));
+    let name = section.take("name").and_then(|field| field.non_empty());
+    let nodes = section
+        .take("nodes")
+        .and_then(|field| field.number(1, 10_000));
+    section.finish();
+    let (state, span) = state?;
+    Some(ClusterEntry {
+        state,
+        name: name.map(|name| name.value),
+        nodes: nodes.unwrap_or(NODES),
+        span,
+    })
+}
+
+fn read_state(field: &ConfigField<'_>) -> Option<(StateUrl, Span)> {
+    let text = field.non_empty()?;
+    if field.is_literal() {
+        // It may have a password.
+        field.reader.hide(field.span.clone());
+        if text.value.contains('@') {
+            field.reader.note_secret();
+        }
+    }
+    match text.value.parse() {
+        Ok(url) => Some((url, field.span.clone())),
+        Err(error) => {
+            let hint = "write `state = \"redis://user:${REDIS_PASSWORD}@host:6379/0\"`";
+            field.report(StateUrlError::to_string(&error), hint);
+            None
+        }
+    }
+}
+
+/// What a cluster needs of the other sections.
+pub(super) fn check(reader: &ConfigReader<'_>, config: &Config) {
+    let Some(cluster) = &config.cluster else {
+        return;
+    };
+    if matches!(config.ledger.store, LedgerPlace::Postgres(_)) {
+        return;
+    }
+    if config.has_budgets() {
+        reader.report(
+            cluster.span.clone(),
+            "budgets are configured, but each node of this cluster would have its own: money is \
+             leased from a ledger that all nodes share",
+            "set `store = \"postgres://…\"` in [ledger], or remove the budgets",
+        );
+    }
+}

@@ -1,0 +1,170 @@
+//! Seats that several nodes share.
+//!
+//! A local semaphore has as many units as this node holds seats. Requests in the queue are
+//! demand; seats beyond what is in use are given back when other nodes wait for them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::exchange::Exchange;
+use super::traffic::{StoreView, TrafficAsk, TrafficGrant};
+use crate::bounds::Bounds;
+use crate::semaphore::FairSemaphore;
+
+/// How often seats that are held are renewed.
+const RENEW: Duration = Duration::from_secs(1);
+/// How often, while nodes compete for them.
+const CONTENDED: Duration = Duration::from_millis(100);
+
+pub(super) struct SharedSeats {
+    name: Arc<str>,
+    pub(super) seats: FairSemaphore,
+    capacity: u64,
+    exchange: Exchange,
+    contended: bool,
+}
+
+impl SharedSeats {
+    pub(super) fn new(name: Arc<str>, capacity: u64, waiters: usize) -> Self {
+        let bounds = Bounds::new(capacity).waiters(waiters);
+        let seats = FairSemaphore::new(bounds);
+        seats.accept_up_to(capacity);
+        seats.resize(0);
+        Self {
+            name,
+            seats,
+            capacity,
+            exchange: Exchange::default(),
+            contended: false,
+        }
+    }
+
+    pub(super) fn resize(&mut self, capacity: u64) {
+        self.capacity = capacity;
+        self.seats.accept_up_to(capacity);
+    }
+
+    /// A request wants a seat. Says what has to be asked of the store.
+    pub(super) fn wanted(&mut self, now: Duration, store: StoreView) -> Option<TrafficAsk> {
+        self.exchange.used(now);
+        if self.exchange.is_alone(now, store) {
+            self.leave(store);
+            return None;
+        }
+        self.rejoin();
+        let missing = self.seats.available() == 0;
+        // While it is contended, the answer is known until the next exchange.
+        let settled = self.contended && !self.exchange.is_due(now, CONTENDED);
+        let ask = missing && self.exchange.asked.is_none() && !settled;
+        ask.then(|| self.ask(now, store, 1))
+    }
+
+    /// The next exchange, if it is due.
+    pub(super) fn tick(&mut self, now: Duration, store: StoreView) -> Option<TrafficAsk> {
+        if self.exchange.is_alone(now, store) {
+            self.leave(store);
+            return None;
+        }
+        let waiting = self.seats.waiting() as u64;
+        let idle = self.exchange.held(now) == 0 && waiting == 0 && self.seats.in_use() == 0;
+        if idle && !self.exchange.alone {
+            if self.seats.total() > 0 {
+                self.seats.resize(0);
+            }
+            return None;
+        }
+        let often = self.contended || waiting > 0;
+        let interval = if often { CONTENDED } else { RENEW };
+        self.exchange.is_due(now, interval).then(|| {
+            self.rejoin();
+            self.ask(now, store, 0)
+        })
+    }
+
+    /// Gives everything back that is not in use, at the end of the process.
+    pub(super) fn release(&mut self, now: Duration, store: StoreView) -> Option<TrafficAsk> {
+        self.exchange.cool();
+        let held = self.exchange.held(now) > 0;
+        let asks = held && self.exchange.asked.is_none() && !self.exchange.is_alone(now, store);
+        asks.then(|| self.ask(now, store, 0))
+    }
+
+    fn ask(&mut self, now: Duration, store: StoreView, more: u64) -> TrafficAsk {
+        let in_use = self.seats.in_use();
+        let waiting = self.seats.waiting() as u64;
+        let spare = self.capacity / (4 * store.nodes);
+        let busy = in_use + waiting.max(more);
+        // What others wait for is not kept in reserve.
+        let want = match self.contended || !self.exchange.is_warm(now) {
+            true => busy,
+            false => (busy + spare).max(1),
+        };
+        let want = want.min(self.capacity.max(in_use));
+        let held = self.exchange.held(now);
+        if want < held {
+            self.exchange.set_held(want);
+            self.seats.resize(want);
+        }
+        self.exchange.began(now, busy);
+        TrafficAsk {
+            limit: Arc::clone(&self.name),
+            capacity: self.capacity,
+            per_minute: None,
+            spent: 0,
+            refund: 0,
+            refund_period: 0,
+            in_use: self.seats.in_use(),
+            claim: self.exchange.held(now),
+            want,
+            least: busy.min(self.capacity),
+        }
+    }
+
+    /// Receives the reply.
+    pub(super) fn replied(&mut self, grant: Option<TrafficGrant>) {
+        if let Some((_, grant)) = self.exchange.ended(grant) {
+            self.contended = grant.contended;
+            self.seats.resize(grant.usable);
+        }
+    }
+
+    pub(super) fn expire(&mut self, now: Duration, store: StoreView) {
+        self.exchange.expire(now);
+        if self.exchange.is_alone(now, store) {
+            self.leave(store);
+        }
+    }
+
+    pub(super) fn replies(&self) -> u64 {
+        self.exchange.replies
+    }
+
+    /// Whether a reply may bring seats.
+    pub(super) fn is_asking(&self) -> bool {
+        self.exchange.asked.is_some()
+    }
+
+    pub(super) fn is_idle(&self, now: Duration) -> bool {
+        self.exchange.held(now) == 0 && self.seats.in_use() == 0
+    }
+
+    /// The share takes over; seats in use stay in use.
+    fn leave(&mut self, store: StoreView) {
+        let share = (self.capacity / store.nodes).max(1);
+        let begins = !std::mem::replace(&mut self.exchange.alone, true);
+        if begins {
+            self.exchange.forget();
+            self.contended = false;
+        }
+        if self.seats.total() != share {
+            self.seats.resize(share);
+        }
+    }
+
+    /// The store is back: until its first reply, only what is in use is held.
+    fn rejoin(&mut self) {
+        if std::mem::replace(&mut self.exchange.alone, false) {
+            self.seats.resize(0);
+        }
+    }
+}

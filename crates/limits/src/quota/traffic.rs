@@ -1,0 +1,134 @@
+//! Rates and seats that several nodes share: what a node asks for, and what it gets.
+//!
+//! A node holds units of a limit (requests, tokens, seats) and uses them without asking.
+//! Wherever the units are kept, used + held ≤ capacity is true at every moment over all
+//! nodes: a unit that is used counts until it has leaked (a rate) or its request has ended
+//! (a seat). While the store is away, each node enforces its share of the limit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::level::Level;
+
+/// The limits of a level that nodes share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TrafficKind {
+    /// Requests per minute.
+    Requests,
+    /// Tokens per minute.
+    Tokens,
+    /// Requests at the same time.
+    Seats,
+}
+
+impl TrafficKind {
+    /// The last part of a limit's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Tokens => "tokens",
+            Self::Seats => "seats",
+        }
+    }
+}
+
+/// What a node tells about a limit, and wants of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrafficAsk {
+    /// The limit, such as `key/laptop/requests`.
+    pub limit: Arc<str>,
+    /// Units that all nodes may hold or have used at one moment: a burst, or seats.
+    pub capacity: u64,
+    /// Units that leak per minute; `None` for seats, which end with their requests.
+    pub per_minute: Option<u64>,
+    /// Units used since the last exchange.
+    pub spent: u64,
+    /// Units charged before and not used after all.
+    pub refund: u64,
+    /// The period in which these were charged.
+    pub refund_period: u64,
+    /// Seats in use: they are held whatever the store says.
+    pub in_use: u64,
+    /// What this node holds by its own account. It counts where the store has lost its own.
+    pub claim: u64,
+    /// What it wants to hold.
+    pub want: u64,
+    /// The part of it without which requests cannot proceed.
+    pub least: u64,
+}
+
+/// What a store replies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TrafficGrant {
+    /// What the node holds from now on.
+    pub held: u64,
+    /// The part of it that may be used anew: less than is held if others wait for seats.
+    pub usable: u64,
+    /// How long it holds, counted from the moment of asking.
+    pub lasts: Duration,
+    /// What no node holds or has used.
+    pub free: u64,
+    /// How long until the least is likely to be free.
+    pub wait: Duration,
+    /// Grows whenever the bucket was found empty: an older charge has leaked.
+    pub period: u64,
+    /// Whether another node wants more than it got.
+    pub contended: bool,
+}
+
+/// Keeps the rates and seats of many nodes.
+pub trait TrafficBackend: Send + Sync {
+    /// Exchanges, now or later. Must not block. Exchanges about one limit are applied in
+    /// order: the next one begins after the reply.
+    fn exchange(&self, ask: TrafficAsk, reply: TrafficReply);
+
+    /// Whether the store responds.
+    fn is_up(&self) -> bool;
+
+    /// How many nodes share the limits, as far as this one knows.
+    fn nodes(&self) -> u64;
+}
+
+/// The store, as one decision sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoreView {
+    pub(super) up: bool,
+    pub(super) nodes: u64,
+}
+
+impl StoreView {
+    pub(super) fn of(backend: &dyn TrafficBackend) -> Self {
+        Self {
+            up: backend.is_up(),
+            nodes: backend.nodes().max(1),
+        }
+    }
+}
+
+/// Receives a grant. Dropping it says that the store did not respond.
+pub struct TrafficReply {
+    level: Option<Arc<Level>>,
+    kind: TrafficKind,
+}
+
+impl TrafficReply {
+    pub(super) fn to(level: Arc<Level>, kind: TrafficKind) -> Self {
+        let level = Some(level);
+        Self { level, kind }
+    }
+
+    /// Delivers what was granted.
+    pub fn granted(mut self, grant: TrafficGrant) {
+        if let Some(level) = self.level.take() {
+            level.replied(self.kind, Some(grant));
+        }
+    }
+}
+
+impl Drop for TrafficReply {
+    fn drop(&mut self) {
+        if let Some(level) = self.level.take() {
+            level.replied(self.kind, None);
+        }
+    }
+}

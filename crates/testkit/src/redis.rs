@@ -1,0 +1,78 @@
+//! A Redis or Valkey server of a test's own.
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use crate::started;
+
+/// A server that keeps nothing on disk; it ends with the test.
+#[derive(Debug)]
+pub struct Redis {
+    program: PathBuf,
+    address: SocketAddr,
+    child: Option<Child>,
+}
+
+impl Redis {
+    /// Starts the server that `tests/cluster/run` names; `None` elsewhere.
+    pub fn start() -> Option<Self> {
+        let program = started("MAJORDOMO_REDIS_SERVER")?.into();
+        let free = TcpListener::bind(("127.0.0.1", 0)).expect("loopback can be bound");
+        let address = free.local_addr().expect("a bound socket has an address");
+        drop(free);
+        let mut server = Self {
+            program,
+            address,
+            child: None,
+        };
+        server.restart_empty();
+        Some(server)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its address as a URL.
+    pub fn url(&self) -> String {
+        format!("redis://{}/0", self.address)
+    }
+
+    /// Kills it and starts another one in its place, which knows nothing.
+    pub fn restart_empty(&mut self) {
+        self.stop();
+        let port = self.address.port().to_string();
+        let child = Command::new(&self.program)
+            .args(["--port", &port, "--bind", "127.0.0.1", "--save", ""])
+            .args(["--appendonly", "no", "--daemonize", "no"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        self.child = Some(child.expect("the server starts"));
+        // Connecting is the only sign that it listens.
+        while TcpStream::connect(self.address).is_err() {
+            let ended = self.child.as_mut().map(Child::try_wait);
+            assert!(
+                matches!(ended, Some(Ok(None))),
+                "the server ended: {ended:?}"
+            );
+            std::thread::yield_now();
+        }
+    }
+
+    fn stop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
