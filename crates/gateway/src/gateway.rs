@@ -292,6 +292,7 @@ impl Gateway {
             tls: server.tls.is_some(),
             ledger: self.state.config().ledger.clone(),
         };
+        let _ = context.at_startup.set(at_startup.clone());
         let quotas = context.quotas();
         let webhook = {
             let state = Arc::clone(&context.state);

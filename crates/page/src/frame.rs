@@ -17,18 +17,30 @@ pub enum Screen {
     Targets,
     /// Routes with their rules and services.
     Routes,
+    /// Usage, cost and budgets.
+    Usage,
+    /// Keys and teams.
+    Keys,
+    /// Specs side by side.
+    Playground,
+    /// The configuration.
+    Configuration,
     /// How to point clients at this gateway.
     Connect,
     /// Anything else: errors, signing in.
     Other,
 }
 
-/// The screens in the navigation.
-const NAVIGATION: [(Screen, &str, &str); 4] = [
-    (Screen::Now, "/", "Now"),
-    (Screen::Targets, "/targets", "Targets"),
-    (Screen::Routes, "/routes", "Routes"),
-    (Screen::Connect, "/connect", "Connect"),
+/// The screens in the navigation, and whether they need the role `operator`.
+const NAVIGATION: [(Screen, &str, &str, bool); 8] = [
+    (Screen::Now, "/", "Now", false),
+    (Screen::Targets, "/targets", "Targets", true),
+    (Screen::Routes, "/routes", "Routes", true),
+    (Screen::Playground, "/playground", "Playground", true),
+    (Screen::Usage, "/usage", "Usage", false),
+    (Screen::Keys, "/keys", "Keys", true),
+    (Screen::Configuration, "/config", "Configuration", true),
+    (Screen::Connect, "/connect", "Connect", false),
 ];
 
 /// Who looks at the page.
@@ -141,11 +153,15 @@ impl Frame {
     }
 
     fn navigation(&self) -> Markup {
+        let shown = NAVIGATION.iter().filter(|(_, _, _, operator)| {
+            // What a viewer may not open is not offered.
+            !operator || self.viewer.may_change
+        });
         html! {
             ul {
-                @for (screen, path, name) in NAVIGATION {
+                @for (screen, path, name, _) in shown {
                     li {
-                        a href=(path) aria-current=[(screen == self.screen).then_some("page")] {
+                        a href=(path) aria-current=[(*screen == self.screen).then_some("page")] {
                             (name)
                         }
                     }

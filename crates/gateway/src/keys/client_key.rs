@@ -47,7 +47,7 @@ impl ClientKey {
     }
 
     /// Whether it works at this Unix time, in milliseconds.
-    pub(super) fn check(&self, now_millis: i64) -> Result<(), KeyRefusal> {
+    pub(crate) fn usable(&self, now_millis: i64) -> Result<(), KeyRefusal> {
         if self.frozen {
             return Err(KeyRefusal::Frozen(self.shared_name()));
         }

@@ -5,25 +5,33 @@
 //! On loopback no key is required; elsewhere a key of role `viewer` may read what concerns
 //! its team and one of role `operator` may do everything. Serves TLS if the gateway does.
 //!
-//! May use `access`, `bench_history`, `explain`, `fronts`, `handlers`, `live`, `refusal`, `routes`,
-//! `server`, `state`, `traces` and `trust`.
+//! May use `access`, `bench_history`, `explain`, `fronts`, `handlers`, `live`, `quota`, `refusal`,
+//! `routes`, `server`, `state`, `traces` and `trust`.
 
 mod access;
 mod body;
+mod budgets;
+mod config_check;
 mod connection;
 mod events;
 mod explain;
 mod health;
 mod keys;
 mod lifetime;
+mod metrics;
 mod open_connections;
 mod page;
+mod playground;
+mod relayed_body;
 mod sign_in;
 mod status;
 mod targets;
 mod thread;
 mod try_model;
 mod usage;
+mod usage_report;
+#[cfg(test)]
+mod walk;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -49,11 +57,18 @@ use crate::refusal::RequestRefusal;
 use crate::server::{ServerContext, TlsAcceptorHandle, ready};
 use crate::state::GatewayState;
 use crate::traces::RequestTrace;
+use crate::trust::{Visible, is_listed};
 
+/// Where single requests are.
+const TRACES: &str = "/api/requests/";
 /// Takes a request as its body.
 const EXPLAIN: &str = "/api/explain";
 /// Takes a short body.
 const TRY: &str = "/api/try";
+/// Takes a configuration.
+const CONFIG_CHECK: &str = "/api/config/check";
+/// Takes a client's request.
+const PLAYGROUND: &str = "/api/playground";
 /// Longest short body.
 const SHORT_BODY: usize = 64 * 1024;
 /// Maximum concurrent connections. A new one evicts the oldest idle one; an open page
@@ -205,11 +220,16 @@ async fn respond(
             Err(error) => return error_response(&error),
         },
     };
+    if !is_listed(path) {
+        return text(StatusCode::NOT_FOUND, "no such page\n");
+    }
     if AccessRequest::is_path(path) {
         return keys::respond(context, &state, caller.who(), request).await;
     }
     let (allowed, hint) = match path {
-        EXPLAIN | TRY => (&[Method::POST][..], "only POST is allowed here\n"),
+        EXPLAIN | TRY | CONFIG_CHECK | PLAYGROUND => {
+            (&[Method::POST][..], "only POST is allowed here\n")
+        }
         path if targets::is_action(path) => (&[Method::POST][..], "only POST is allowed here\n"),
         _ => (
             &[Method::GET, Method::HEAD][..],
@@ -243,11 +263,15 @@ async fn respond(
             };
             events::respond(&operator.publisher, &query, lifetime, Box::new(is_valid))
         }
+        PLAYGROUND => playground::respond(context, &state, peer.lifetime.clone(), request).await,
+        CONFIG_CHECK => config_check::check(context, &state, request).await,
+        "/api/config" => config_check::running(&state),
         "/api/health" => json_page(StatusCode::OK, &health::report(context)),
         "/api/usage" => {
             let query = request.uri().query().unwrap_or_default();
-            usage::usage(context, query, &caller.sees()).await
+            usage::usage(context, &state, query, &caller.sees()).await
         }
+        "/api/budgets" => budgets::respond(context, &state, &caller.sees()).await,
         // With a query, from the ledger; without one, the latest with their details.
         "/api/requests" if request.uri().query().is_some() => {
             let query = request.uri().query().unwrap_or_default();
@@ -259,22 +283,8 @@ async fn respond(
             requests.retain(|trace| trace.is_visible(&sees));
             json_page(StatusCode::OK, &RequestsReport { requests })
         }
-        "/metrics" => {
-            let health = state.registry.health().snapshot();
-            let ready = ready(context).0 == StatusCode::OK;
-            let kind = "text/plain; version=0.0.4; charset=utf-8";
-            let mut metrics = context.metrics.page(&health, ready);
-            let stale = u8::from(context.stale.load().is_some());
-            metrics.push_str(&format!(
-                "# HELP majordomo_config_stale Whether the newest configuration file is not active.\n\
-                 # TYPE majordomo_config_stale gauge\nmajordomo_config_stale {stale}\n"
-            ));
-            if let Some(ledger) = context.ledger() {
-                metrics.push_str(&ledger_metrics(&ledger.status()));
-            }
-            metrics.push_str(&context.quotas().metrics());
-            page(StatusCode::OK, kind, metrics)
-        }
+        path if path.starts_with(TRACES) => trace(context, path, &caller.sees()),
+        "/metrics" => metrics::respond(context, &state),
         path => {
             let context = page::PageContext {
                 server: context,
@@ -287,6 +297,19 @@ async fn respond(
                 false => None,
             };
             shown.unwrap_or_else(|| text(StatusCode::NOT_FOUND, "no such page\n"))
+        }
+    }
+}
+
+/// A recent request that the reader may see.
+fn trace(context: &ServerContext, path: &str, sees: &Visible) -> Response<OperatorBody> {
+    let id = path.strip_prefix(TRACES).unwrap_or_default();
+    let found = context.traces.trace(id);
+    match found.filter(|trace| trace.is_visible(sees)) {
+        Some(trace) => json_page(StatusCode::OK, &trace),
+        None => {
+            let text = "no such request: it is older than what is kept, or it never was";
+            json_page(StatusCode::NOT_FOUND, &serde_json::json!({ "error": text }))
         }
     }
 }
@@ -308,43 +331,6 @@ async fn try_it(
         Ok(body) => try_model::respond(context, state, &body.to_bytes()).await,
         Err(_) => text(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long\n"),
     }
-}
-
-/// Whether the ledger keeps up.
-fn ledger_metrics(status: &majordomo_ledger::StatusSnapshot) -> String {
-    let mut text = String::new();
-    for (name, kind, help, value) in [
-        (
-            "available",
-            "gauge",
-            "Whether the ledger can be written.",
-            u64::from(status.available),
-        ),
-        (
-            "waiting",
-            "gauge",
-            "Entries that wait for the ledger.",
-            status.waiting,
-        ),
-        (
-            "written_total",
-            "counter",
-            "Entries written to the ledger.",
-            status.written,
-        ),
-        (
-            "dropped_total",
-            "counter",
-            "Entries that the ledger lost.",
-            status.dropped,
-        ),
-    ] {
-        let name = format!("majordomo_ledger_{name}");
-        text.push_str(&format!(
-            "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n"
-        ));
-    }
-    text
 }
 
 fn error_response(refusal: &RequestRefusal) -> Response<OperatorBody> {

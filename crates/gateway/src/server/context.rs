@@ -2,7 +2,7 @@
 //! shutdown signals.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 
@@ -13,6 +13,7 @@ use super::shutdown::ShutdownSignal;
 use super::usage_by_key::UsageByKey;
 use crate::access::{AccessCaller, StoredEntries};
 use crate::config::TeamEntry;
+use crate::config::transition::AtStartup;
 use crate::heavy_lane::HeavyLane;
 use crate::keys::ClientKeys;
 use crate::ledger_sink::LedgerSink;
@@ -57,6 +58,8 @@ pub(crate) struct ServerContext {
     pub(crate) stale: ArcSwapOption<String>,
     /// Settings that take effect only after a restart.
     pub(crate) notes: ArcSwap<Vec<String>>,
+    /// What is fixed until the process ends; empty before it serves.
+    pub(crate) at_startup: OnceLock<AtStartup>,
     /// Triggered when the drain starts: no new requests, running ones may finish.
     pub(crate) stopping: ShutdownSignal,
     /// Triggered when the drain timeout expires: everything still running ends.
@@ -103,6 +106,7 @@ impl ServerContext {
             state: Arc::new(ArcSwap::new(state)),
             limits,
             metrics,
+            at_startup: OnceLock::new(),
             stopping: ShutdownSignal::default(),
             cut: ShutdownSignal::default(),
         })

@@ -203,7 +203,7 @@ async fn admit(
 }
 
 /// Applies the limits of a caller to a request for a model.
-async fn limit(
+pub(super) async fn limit(
     caller: Option<Arc<CallerLimits>>,
     exchange: &mut Exchange,
 ) -> Result<Vec<Permit>, (Arc<CallerLimits>, Refusal)> {
@@ -242,7 +242,7 @@ async fn serve_heavy(
 ///
 /// A combinator, because an `async fn` would reserve room for the large future twice: as
 /// its argument and where it awaits.
-fn catch_panic(
+pub(super) fn catch_panic(
     front: Front,
     work: impl Future<Output = Response<Body>>,
 ) -> impl Future<Output = Response<Body>> {
@@ -258,7 +258,7 @@ fn catch_panic(
         })
 }
 
-async fn handle(
+pub(super) async fn handle(
     state: &Arc<GatewayState>,
     endpoint: Endpoint,
     admitted: AdmittedRequest,

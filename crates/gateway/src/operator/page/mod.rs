@@ -3,13 +3,17 @@
 //! One file per screen. The page is a client of the same data as `/api`, and no second way
 //! in: the trust boundary was passed before this module is asked.
 
+mod config;
 mod connect;
 mod headers;
+mod keys;
 pub(super) mod now;
+mod playground;
 mod request;
 mod routes;
 pub(super) mod rows;
 mod targets;
+mod usage;
 
 use std::sync::Arc;
 
@@ -49,6 +53,10 @@ pub(super) async fn respond(
         "/" => now::render(context).await,
         "/targets" => targets::render(context),
         "/routes" => routes::render(context),
+        "/playground" => playground::render(context).await,
+        "/config" => config::render(context),
+        "/keys" => keys::render(context).await,
+        "/usage" => usage::render(context).await,
         "/connect" => connect::render(context).await,
         _ => {
             let id = path.strip_prefix("/requests/")?;
