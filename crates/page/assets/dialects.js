@@ -185,3 +185,21 @@ export async function events(response, take) {
   }
   line(waiting);
 }
+
+/**
+ * The text of a whole answer.
+ * @param {string} dialect
+ * @param {any} answer
+ * @returns {string}
+ */
+export function whole(dialect, answer) {
+  const { text } = DIALECTS[dialect];
+  if (dialect === "responses") {
+    const parts = (answer.output ?? []).flatMap((/** @type {any} */ item) => item.content ?? []);
+    return parts.map((/** @type {any} */ part) => part.text ?? "").join("");
+  }
+  if (dialect === "messages") {
+    return (answer.content ?? []).map((/** @type {any} */ part) => part.text ?? "").join("");
+  }
+  return text(answer);
+}

@@ -1,6 +1,7 @@
 // What moves on the page. Reading works without it.
 
 import { enable } from "./actions.js";
+import * as again from "./again.js";
 import * as config from "./config.js";
 import * as connect from "./connect.js";
 import { subscribe } from "./events.js";
@@ -17,6 +18,7 @@ connect.start();
 keys.start();
 config.start();
 playground.start();
+again.start();
 
 // What is left of a bench, in the words of the server; its end shows the new state.
 const ends = [...document.querySelectorAll("[data-countdown]")].flatMap((place) =>

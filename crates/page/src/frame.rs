@@ -87,6 +87,8 @@ pub struct Frame {
     pub viewer: Viewer,
     /// What the operator must know on every screen, such as a stale configuration.
     pub notices: Vec<String>,
+    /// Whether requests of some key are captured.
+    pub captures: bool,
 }
 
 impl Frame {
@@ -97,6 +99,7 @@ impl Frame {
             version: version.into(),
             viewer: Viewer::local(),
             notices: Vec::new(),
+            captures: false,
         }
     }
 
@@ -111,6 +114,13 @@ impl Frame {
     #[must_use]
     pub fn with_notices(mut self, notices: Vec<String>) -> Self {
         self.notices = notices;
+        self
+    }
+
+    /// The same, saying whether requests are captured.
+    #[must_use]
+    pub fn capturing(mut self, captures: bool) -> Self {
+        self.captures = captures;
         self
     }
 
@@ -144,7 +154,11 @@ impl Frame {
                         p.notice role="status" { (notice) }
                     }
                     main #content tabindex="-1" { (content) }
-                    footer { "majordomo " (self.version) }
+                    footer {
+                        "majordomo " (self.version) " · "
+                        @if self.captures { span.recording { "capture is on for some keys" } }
+                        @else { "capture is off" }
+                    }
                     p #toast.toast role="status" aria-live="polite" {}
                 }
             }

@@ -14,6 +14,7 @@
 
 mod assets;
 mod bidi;
+mod captured;
 mod chart;
 mod config;
 mod connect;
@@ -34,6 +35,7 @@ mod usage;
 mod waterfall;
 
 pub use assets::{Asset, asset, assets};
+pub use captured::{CapturedView, ImageView, TargetImagesView};
 pub use chart::{Bar, Segment};
 pub use config::{ConfigView, config};
 pub use connect::{ConnectView, connect};

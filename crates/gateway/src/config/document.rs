@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::reader::{ConfigField, ConfigReader, Section};
 use super::specs::{self, SpecEntry, SpecNames};
 use super::{
-    Config, KeyRole, ServerSettings, ServiceEntry, chain, exposed_without_keys, fetch, keys,
-    ledger, limits, operator_exposed_without_role, page, prices, providers, routes, server, teams,
-    unreachable, vision,
+    Config, KeyRole, ServerSettings, ServiceEntry, capture, chain, exposed_without_keys, fetch,
+    keys, ledger, limits, operator_exposed_without_role, page, prices, providers, routes, server,
+    teams, unreachable, vision,
 };
 
 /// Reads every section, then checks what involves more than one.
@@ -47,6 +47,9 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     }
     if let Some(section) = section("page", "[page]") {
         config.page = page::read_page(section);
+    }
+    if let Some(section) = section("capture", "[capture]") {
+        config.capture = capture::read_capture(section);
     }
     let providers = root.take("providers");
     let providers = providers.and_then(|field| field.section_or("[providers]", providers::HINT));

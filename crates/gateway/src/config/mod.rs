@@ -14,6 +14,7 @@
 mod alias_cycles;
 mod autodetect;
 mod balance;
+mod capture;
 mod chain;
 pub(crate) mod compare;
 mod condition;
@@ -63,6 +64,7 @@ pub use crate::max_counts::MaxCounts;
 pub use crate::trust::{OriginError, Origins};
 pub use autodetect::{Detected, DetectedDsn, DetectedKey, autodetect};
 pub use balance::Balance;
+pub use capture::CaptureSettings;
 pub use chain::ChainSettings;
 pub use condition::{ComparisonEntry, ConditionEntry, ConditionValue};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity, Span};
@@ -134,6 +136,8 @@ pub struct Config {
     pub limits: LimitSettings,
     /// The web page.
     pub page: PageSettings,
+    /// What is kept of requests whose key opts in.
+    pub capture: CaptureSettings,
     /// The version of the file's meaning, if it states one.
     pub version: Option<u64>,
     /// Whether placeholders stand for variables that are not set; see
@@ -184,6 +188,7 @@ impl Config {
             prices: PriceSettings::default(),
             limits: LimitSettings::default(),
             page: PageSettings::default(),
+            capture: CaptureSettings::default(),
             version: None,
             lacks_variables: false,
             warnings: Vec::new(),

@@ -11,6 +11,7 @@
 mod access;
 mod body;
 mod budgets;
+mod captures;
 mod config_check;
 mod connection;
 mod events;
@@ -265,6 +266,7 @@ async fn respond(
         }
         PLAYGROUND => playground::respond(context, &state, peer.lifetime.clone(), request).await,
         CONFIG_CHECK => config_check::check(context, &state, request).await,
+        path if captures::is_path(path) => captures::respond(context, &state, path).await,
         "/api/config" => config_check::running(&state),
         "/api/health" => json_page(StatusCode::OK, &health::report(context)),
         "/api/usage" => {

@@ -10,6 +10,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use crate::trust::PATHS;
 use crate::{Gateway, ServeOptions};
@@ -51,7 +52,45 @@ fn config(folder: &std::path::Path) -> String {
     text
 }
 
-/// Sends a request and reads the whole response; an event stream is left after its head.
+/// A gateway whose operator's listener requires keys.
+struct Running {
+    clients: SocketAddr,
+    operator: SocketAddr,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    async fn start(folder: &std::path::Path, config: &str) -> Self {
+        let file = folder.join("majordomo.toml");
+        std::fs::write(&file, config).expect("a file");
+        let options = ServeOptions::default()
+            .with_config(Some(file))
+            .with_listen(Some(([127, 0, 0, 1], 0).into()))
+            .with_operator_listen(Some(([0, 0, 0, 0], 0).into()));
+        let started = Gateway::start(&options, BTreeMap::new()).await;
+        let gateway = started.unwrap_or_else(|error| panic!("{error}"));
+        let clients = gateway.address().expect("it listens");
+        let port = gateway.operator_address().expect("it listens").port();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let task = tokio::spawn(gateway.run(async {
+            let _ = stopped.await;
+        }));
+        Self {
+            clients,
+            operator: SocketAddr::from(([127, 0, 0, 1], port)),
+            stop,
+            task,
+        }
+    }
+
+    async fn stop(self) {
+        let _ = self.stop.send(());
+        self.task.await.expect("it does not panic");
+    }
+}
+
+/// Sends a request and reads the whole response; of an event stream, the first chunk.
 async fn send(
     address: SocketAddr,
     method: &str,
@@ -79,13 +118,15 @@ async fn send(
     let response = response.expect("a response");
     let status = response.status().as_u16();
     let kind = response.headers().get("content-type").cloned();
-    let text = match kind.is_some_and(|kind| kind == "text/event-stream") {
-        true => String::new(),
-        false => {
-            let body = response.into_body().collect().await.expect("a body");
-            String::from_utf8_lossy(&body.to_bytes()).into_owned()
+    let mut body = response.into_body();
+    let bytes = match kind.is_some_and(|kind| kind == "text/event-stream") {
+        true => {
+            let first = body.frame().await.expect("a chunk").expect("a chunk");
+            first.into_data().unwrap_or_default()
         }
+        false => body.collect().await.expect("a body").to_bytes(),
     };
+    let text = String::from_utf8_lossy(&bytes).into_owned();
     connection.abort();
     (status, text)
 }
@@ -97,6 +138,7 @@ async fn walk(operator: SocketAddr, key: &str, id: &str) -> Vec<(String, u16, St
     for (method, path, _) in PATHS {
         let path = match *path {
             "/requests/*" => format!("/requests/{id}"),
+            "/api/captures/*" => format!("/api/captures/{id}"),
             "/api/requests/*" => format!("/api/requests/{id}"),
             "/api/targets/*" => "/api/targets/demo/none/release".to_owned(),
             path => path.replace('*', "canary-phone"),
@@ -120,22 +162,8 @@ async fn walk(operator: SocketAddr, key: &str, id: &str) -> Vec<(String, u16, St
 #[tokio::test]
 async fn a_viewer_of_one_team_sees_nothing_of_another_on_any_path() {
     let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("majordomo.toml");
-    std::fs::write(&file, config(folder.path())).expect("a file");
-    let options = ServeOptions::default()
-        .with_config(Some(file))
-        .with_listen(Some(([127, 0, 0, 1], 0).into()))
-        .with_operator_listen(Some(([0, 0, 0, 0], 0).into()));
-    let started = Gateway::start(&options, BTreeMap::new()).await;
-    let gateway = started.unwrap_or_else(|error| panic!("{error}"));
-    let clients = gateway.address().expect("it listens");
-    let port = gateway.operator_address().expect("it listens").port();
-    let operator = SocketAddr::from(([127, 0, 0, 1], port));
-    let (stop, stopped) = oneshot::channel::<()>();
-    let running = tokio::spawn(gateway.run(async {
-        let _ = stopped.await;
-    }));
-
+    let gateway = Running::start(folder.path(), &config(folder.path())).await;
+    let (clients, operator) = (gateway.clients, gateway.operator);
     for (key, model) in [
         ("laptop", "demo/text"),
         ("canary-phone", "demo/text"),
@@ -186,6 +214,78 @@ async fn a_viewer_of_one_team_sees_nothing_of_another_on_any_path() {
         assert!(shows(&own, "laptop"), "{path} shows the own team");
         assert!(shows(&all, CANARY), "{path} shows all to the operator");
     }
-    let _ = stop.send(());
-    running.await.expect("it does not panic");
+    gateway.stop().await;
+}
+
+/// A pixel whose comment is the canary, so that it is found in the bytes of the image, too.
+fn picture() -> String {
+    let text = format!("GIF89a\u{1}\0\u{1}\0\0\0\0!\u{fe}\u{c}{CANARY}-image\0;");
+    let bytes: Vec<u8> = text.chars().map(|letter| letter as u8).collect();
+    base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes)
+}
+
+/// Everything below a folder.
+fn files(folder: &std::path::Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false => found.push((path.clone(), std::fs::read(&path).unwrap_or_default())),
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn content_is_in_memory_for_keys_that_opted_in_and_nowhere_for_others() {
+    for capture in [false, true] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = format!(
+            "[ledger]\nstore = \"sqlite://{}/ledger\"\n[providers.demo]\nkind = \"demo\"\n\
+             [[keys]]\nname = \"laptop\"\nkey = \"secret-of-laptop-0123456789\"\n\
+             capture = {capture}\n\
+             [[keys]]\nname = \"ops\"\nkey = \"secret-of-ops-0123456789\"\nrole = \"operator\"\n",
+            folder.path().display()
+        );
+        let gateway = Running::start(folder.path(), &text).await;
+        let image = picture();
+        let body = format!(
+            r#"{{"model":"demo/text","messages":[{{"role":"user","content":[
+               {{"type":"text","text":"repeat after me: {CANARY} prompt"}},
+               {{"type":"image_url","image_url":{{"url":"data:image/gif;base64,{image}"}}}}]}}]}}"#
+        );
+        let headers = [("x-api-key", "secret-of-laptop-0123456789")];
+        let path = "/v1/chat/completions";
+        let (_, answer) = send(gateway.clients, "POST", path, &headers, &body).await;
+        let bearer = [("authorization", "Bearer secret-of-ops-0123456789")];
+        let (_, requests) = send(gateway.operator, "GET", "/api/requests", &bearer, "").await;
+        let requests: Value = serde_json::from_str(&requests).expect("JSON");
+        let id = requests["requests"][0]["id"]
+            .as_str()
+            .expect("an id")
+            .to_owned();
+        let holds = |text: &str| text.contains(CANARY) || text.contains(&image);
+        let seen = walk(gateway.operator, "ops", &id).await;
+        let holders: Vec<&str> = seen
+            .iter()
+            // The walk itself names the canary in its own questions.
+            .filter(|(uri, _, _)| !uri.contains(CANARY))
+            .filter(|(_, _, text)| holds(&text.replace(r#"canary-phone"#, "")))
+            .map(|(uri, _, _)| uri.as_str())
+            .collect();
+        let captured = format!("GET /api/captures/{id}");
+        match capture {
+            true => assert!(
+                !holders.is_empty() && holders.iter().all(|uri| uri.starts_with(&captured)),
+                "{holders:?}"
+            ),
+            false => assert!(holders.is_empty(), "{holders:?} {answer}"),
+        }
+        gateway.stop().await;
+        for (path, content) in files(folder.path()) {
+            let content = String::from_utf8_lossy(&content);
+            assert!(!holds(&content), "{}", path.display());
+        }
+    }
 }

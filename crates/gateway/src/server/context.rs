@@ -12,6 +12,7 @@ use super::polls::Polls;
 use super::shutdown::ShutdownSignal;
 use super::usage_by_key::UsageByKey;
 use crate::access::{AccessCaller, StoredEntries};
+use crate::capture::Capture;
 use crate::config::TeamEntry;
 use crate::config::transition::AtStartup;
 use crate::heavy_lane::HeavyLane;
@@ -32,6 +33,8 @@ pub(crate) struct ServerContext {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) traces: Arc<Traces>,
     pub(crate) live: Arc<LiveFeed>,
+    /// Requests of keys that opted in.
+    pub(crate) capture: Arc<Capture>,
     /// The clients' address, as bound.
     address: SocketAddr,
     /// Receive the record of every request.
@@ -73,6 +76,8 @@ impl ServerContext {
         metrics.configure(state.named_targets());
         let traces = Arc::new(Traces::new(&state.server));
         let live = Arc::<LiveFeed>::default();
+        let capture = Arc::<Capture>::default();
+        capture.resize(state.config().capture.size);
         let sinks = Sinks::new([
             Arc::new(RequestLog) as Arc<dyn RequestSink>,
             metrics.clone() as _,
@@ -96,6 +101,7 @@ impl ServerContext {
             ledger: ArcSwapOption::empty(),
             traces,
             live,
+            capture,
             address,
             auth_throttle: AuthThrottle::default(),
             sessions: Sessions::default(),
@@ -199,6 +205,7 @@ impl ServerContext {
         }
         self.quotas().set_days(state.limits.days());
         self.traces.resize(&state.server);
+        self.capture.resize(state.config().capture.size);
         self.metrics.configure(state.named_targets());
         self.state.store(state);
         self.stale.store(None);

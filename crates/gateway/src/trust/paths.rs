@@ -51,6 +51,7 @@ pub(crate) const PATHS: &[(&str, &str, Needed)] = &[
     ("PUT", "/api/teams/*", Needed::Operator),
     ("DELETE", "/api/teams/*", Needed::Operator),
     ("GET", "/api/audit", Needed::Operator),
+    ("GET", "/api/captures/*", Needed::Operator),
     ("GET", "/api/config", Needed::Operator),
     ("POST", "/api/config/check", Needed::Operator),
 ];

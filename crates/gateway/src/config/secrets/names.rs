@@ -41,7 +41,7 @@ pub(in crate::config) const SECRET_NAMES: [&str; 13] = [
 const HARMLESS: [&str; 2] = ["legacy_max_tokens", "max_tokens"];
 
 /// Keys whose values may be displayed, and sections that contain only such keys.
-pub(in crate::config) const SETTINGS: [&str; 111] = [
+pub(in crate::config) const SETTINGS: [&str; 112] = [
     "above",
     "active",
     "advance_on_permanent",
@@ -58,6 +58,7 @@ pub(in crate::config) const SETTINGS: [&str; 111] = [
     "budget",
     "cache",
     "cache_read",
+    "capture",
     "cache_write",
     "cache_write_1h",
     "capacity",

@@ -199,6 +199,9 @@ fn limits(entry: &Value) -> Vec<String> {
     if let Some(when) = entry["when_exhausted"].as_str() {
         words.push(format!("when exhausted: {when}"));
     }
+    if entry["capture"] == true {
+        words.push("its requests are captured".to_owned());
+    }
     words
 }
 

@@ -3,6 +3,7 @@
 //! One file per screen. The page is a client of the same data as `/api`, and no second way
 //! in: the trust boundary was passed before this module is asked.
 
+mod captured;
 mod config;
 mod connect;
 mod headers;
@@ -60,7 +61,7 @@ pub(super) async fn respond(
         "/connect" => connect::render(context).await,
         _ => {
             let id = path.strip_prefix("/requests/")?;
-            match request::render(context, id) {
+            match request::render(context, id).await {
                 Some(html) => html,
                 None => {
                     let text = "It is older than what is kept, or it never was.";
@@ -86,6 +87,14 @@ impl PageContext<'_> {
         Frame::new(screen, env!("CARGO_PKG_VERSION"))
             .seen_by(self.caller.viewer())
             .with_notices(notices)
+            .capturing(self.captures())
+    }
+
+    /// Whether the requests of any key that the viewer sees are captured.
+    fn captures(&self) -> bool {
+        let (keys, sees) = (self.server.keys(), self.caller.sees());
+        let mut captured = keys.all().filter(|key| key.is_captured());
+        captured.any(|key| sees.includes(Some(key.name()), key.team()))
     }
 
     /// A parameter of the query string.
