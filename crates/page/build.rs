@@ -12,7 +12,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 /// The assets: a module comes after those that it imports, whose names it contains.
-const ASSETS: [(&str, &str); 9] = [
+const ASSETS: [(&str, &str); 15] = [
     ("style.css", "text/css; charset=utf-8"),
     ("icon.svg", "image/svg+xml"),
     ("worker.js", "text/javascript; charset=utf-8"),
@@ -21,6 +21,12 @@ const ASSETS: [(&str, &str); 9] = [
     ("feed.js", "text/javascript; charset=utf-8"),
     ("explain.js", "text/javascript; charset=utf-8"),
     ("connect.js", "text/javascript; charset=utf-8"),
+    ("keys.js", "text/javascript; charset=utf-8"),
+    ("config.js", "text/javascript; charset=utf-8"),
+    ("dialects.js", "text/javascript; charset=utf-8"),
+    ("snippets.js", "text/javascript; charset=utf-8"),
+    ("playground.js", "text/javascript; charset=utf-8"),
+    ("again.js", "text/javascript; charset=utf-8"),
     ("main.js", "text/javascript; charset=utf-8"),
 ];
 

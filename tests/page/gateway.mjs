@@ -15,6 +15,8 @@ export const HOSTILE = "<script>alert(1)</script>\u202e" + "x".repeat(1 << 20);
  */
 export async function upstream(/** @type {{ broken?: string }} */ { broken = "broken" } = {}) {
   let release = () => {};
+  /** @type {{ model: string, prompt: number, completion: number, body: any }[]} What it counted itself. */
+  const served = [];
   const server = createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += chunk;
@@ -23,7 +25,8 @@ export async function upstream(/** @type {{ broken?: string }} */ { broken = "br
       response.end(JSON.stringify({ object: "list", data: [] }));
       return;
     }
-    const { model, stream } = JSON.parse(body);
+    const asked = JSON.parse(body);
+    const { model, stream } = asked;
     if (model === broken) {
       response.statusCode = 500;
       response.end(JSON.stringify({ error: { message: HOSTILE.slice(0, 200) } }));
@@ -32,6 +35,7 @@ export async function upstream(/** @type {{ broken?: string }} */ { broken = "br
     if (model === "slow") await new Promise((resolve) => (release = () => resolve(undefined)));
     const text = model === "hostile" ? HOSTILE : "hello";
     const usage = { prompt_tokens: 1234, completion_tokens: 56, total_tokens: 1290 };
+    served.push({ model, prompt: usage.prompt_tokens, completion: usage.completion_tokens, body: asked });
     if (stream) {
       response.setHeader("content-type", "text/event-stream");
       const chunk = (/** @type {object} */ value) => response.write(`data: ${JSON.stringify(value)}\n\n`);
@@ -50,7 +54,7 @@ export async function upstream(/** @type {{ broken?: string }} */ { broken = "br
   await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(undefined)));
   const address = server.address();
   const port = typeof address === "object" && address ? address.port : 0;
-  return { url: `http://127.0.0.1:${port}/v1`, release: () => release(), close: () => server.close() };
+  return { url: `http://127.0.0.1:${port}/v1`, served, release: () => release(), close: () => server.close() };
 }
 
 /** Starts a gateway with this configuration; resolves when it listens. */
@@ -81,7 +85,7 @@ export async function gateway(/** @type {string} */ config) {
     await ended;
     await rm(folder, { recursive: true, force: true });
   };
-  return { ...addresses, printed: () => printed, stop };
+  return { ...addresses, file, folder, printed: () => printed, stop };
 }
 
 /** Asks a model through the gateway; resolves to the response. */

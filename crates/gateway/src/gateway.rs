@@ -304,6 +304,7 @@ impl Gateway {
             log: self.state.config().log.clone(),
             cluster: self.state.config().cluster.clone(),
         };
+        let _ = context.at_startup.set(at_startup.clone());
         let quotas = context.quotas();
         let webhook = {
             let state = Arc::clone(&context.state);

@@ -41,6 +41,21 @@ pub struct CallerIdentity {
 }
 
 impl CallerIdentity {
+    /// The holder of a key, who names no end user and no tags.
+    pub(crate) fn of_key(key: &ClientKey) -> Self {
+        Self {
+            key: Some(key.shared_name()),
+            team: key.shared_team(),
+            ..Self::default()
+        }
+    }
+
+    /// The same with one more tag.
+    pub(crate) fn tagged(mut self, tag: Arc<str>) -> Self {
+        self.tags.push(tag);
+        self
+    }
+
     /// Reads the identity of an authenticated request.
     ///
     /// # Errors

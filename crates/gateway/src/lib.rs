@@ -19,6 +19,7 @@ mod access;
 mod admitted;
 mod bench_history;
 mod call_journal;
+mod capture;
 mod catalogue;
 mod client_error;
 mod clip;

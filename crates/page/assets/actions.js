@@ -1,4 +1,4 @@
-// Changes that the operator makes: each is a POST with the session's token.
+// Changes that the operator makes: each carries the session's token.
 
 /** @param {string} text */
 export function toast(text) {
@@ -7,23 +7,46 @@ export function toast(text) {
 }
 
 /**
+ * Sends a change with the session's token.
+ * @param {string} method
  * @param {string} path
  * @param {unknown} [body]
+ * @param {AbortSignal} [signal]
  * @returns {Promise<Response>}
  */
-export function post(path, body) {
+export function send(method, path, body, signal) {
   /** @type {Record<string, string>} */
   const headers = { "content-type": "application/json" };
   const token = document.body.dataset.token;
   if (token) headers["x-majordomo-token"] = token;
-  return fetch(path, { method: "POST", headers, body: JSON.stringify(body ?? {}) });
+  return fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+}
+
+/**
+ * @param {string} path
+ * @param {unknown} [body]
+ */
+export function post(path, body) {
+  return send("POST", path, body ?? {});
+}
+
+/**
+ * @param {string} name
+ * @param {string} [text]
+ */
+export function element(name, text) {
+  const made = document.createElement(name);
+  if (text !== undefined) made.textContent = text;
+  return made;
 }
 
 /** @param {Response} response */
 export async function problem(response) {
   const text = await response.text();
   try {
-    return JSON.parse(text).error ?? text;
+    const error = JSON.parse(text).error ?? text;
+    // The dialects of clients have an object there.
+    return typeof error === "string" ? error : String(error.message ?? text);
   } catch {
     return text;
   }

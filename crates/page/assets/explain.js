@@ -1,16 +1,6 @@
 // The dry run: posts a body to /api/explain and shows the result as text.
 
-import { post, problem, toast } from "./actions.js";
-
-/**
- * @param {string} name
- * @param {string} [text]
- */
-function element(name, text) {
-  const made = document.createElement(name);
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
+import { element, post, problem, toast } from "./actions.js";
 
 /**
  * @param {string[]} heads

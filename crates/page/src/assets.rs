@@ -16,11 +16,11 @@ pub struct Asset {
     pub gzip: &'static [u8],
 }
 
-const ASSETS: [Asset; 9] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
+static ASSETS: &[Asset] = &include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
 /// All assets.
 pub fn assets() -> &'static [Asset] {
-    &ASSETS
+    ASSETS
 }
 
 /// The asset that is served at a path.
@@ -51,14 +51,14 @@ mod tests {
     }
 
     #[test]
-    fn all_assets_together_take_less_than_100_kilobytes_on_the_wire() {
+    fn all_assets_together_take_less_than_150_kilobytes_on_the_wire() {
         let sum: usize = ASSETS.iter().map(|asset| asset.gzip.len()).sum();
-        assert!(sum < 100_000, "{sum}");
+        assert!(sum < 150_000, "{sum}");
     }
 
     #[test]
     fn nothing_is_loaded_from_elsewhere() {
-        for asset in &ASSETS {
+        for asset in ASSETS {
             let text = std::str::from_utf8(asset.body).unwrap();
             let links = text.matches("://").count();
             let namespaces = text.matches("http://www.w3.org/").count();

@@ -53,12 +53,59 @@ pub(crate) fn bars(class: &str, title: &str, total: &str, bars: &[Bar]) -> Marku
                     }
                 }
             }
-            table.visually-hidden {
-                caption { (title) }
-                @for bar in rows {
-                    tr { th scope="row" { (bar.label) } td { (bar.text) } }
+            (table(title, &rows))
+        }
+    }
+}
+
+/// What is left of an amount after each step of a window. `whole` is the amount, and
+/// `elapsed` the part of the window that is over.
+pub(crate) fn burn_down(
+    title: &str,
+    total: &str,
+    left: &[Bar],
+    whole: f64,
+    elapsed: Option<f64>,
+) -> Markup {
+    let over = WIDTH * elapsed.unwrap_or(1.0).clamp(0.02, 1.0);
+    let step = over / left.len().max(1) as f64;
+    html! {
+        figure.chart {
+            figcaption { span { (title) } strong { (total) " used" } }
+            svg.cost viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none"
+                aria-hidden="true" {
+                line.even x1="0" y1="0" x2=(WIDTH) y2=(HEIGHT) {}
+                @for (index, bar) in left.iter().enumerate() {
+                    @let height = (bar.value / whole.max(1.0) * HEIGHT).clamp(0.0, HEIGHT);
+                    rect x=(tenth(index as f64 * step)) y=(tenth(HEIGHT - height))
+                        width=(tenth((step * 0.9).max(0.5))) height=(tenth(height)) {
+                        title { (bar.label) ": " (bar.text) }
+                    }
                 }
             }
+            (table(title, &left.iter().collect::<Vec<_>>()))
+        }
+    }
+}
+
+/// The values for screen readers. A table grows beyond its height, so a box hides it.
+fn table(title: &str, bars: &[&Bar]) -> Markup {
+    html! {
+        div.visually-hidden {
+            table {
+                caption { (title) }
+                @for bar in bars { tr { th scope="row" { (bar.label) } td { (bar.text) } } }
+            }
+        }
+    }
+}
+
+/// A bar beside a number that it repeats.
+pub(crate) fn share(share: f64) -> Markup {
+    let width = (share.clamp(0.0, 1.0) * 100.0).max(if share > 0.0 { 1.0 } else { 0.0 });
+    html! {
+        svg.share viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" {
+            rect x="0" y="0" width=(tenth(width)) height="10" {}
         }
     }
 }

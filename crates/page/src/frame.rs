@@ -17,18 +17,30 @@ pub enum Screen {
     Targets,
     /// Routes with their rules and services.
     Routes,
+    /// Usage, cost and budgets.
+    Usage,
+    /// Keys and teams.
+    Keys,
+    /// Specs side by side.
+    Playground,
+    /// The configuration.
+    Configuration,
     /// How to point clients at this gateway.
     Connect,
     /// Anything else: errors, signing in.
     Other,
 }
 
-/// The screens in the navigation.
-const NAVIGATION: [(Screen, &str, &str); 4] = [
-    (Screen::Now, "/", "Now"),
-    (Screen::Targets, "/targets", "Targets"),
-    (Screen::Routes, "/routes", "Routes"),
-    (Screen::Connect, "/connect", "Connect"),
+/// The screens in the navigation, and whether they need the role `operator`.
+const NAVIGATION: [(Screen, &str, &str, bool); 8] = [
+    (Screen::Now, "/", "Now", false),
+    (Screen::Targets, "/targets", "Targets", true),
+    (Screen::Routes, "/routes", "Routes", true),
+    (Screen::Playground, "/playground", "Playground", true),
+    (Screen::Usage, "/usage", "Usage", false),
+    (Screen::Keys, "/keys", "Keys", true),
+    (Screen::Configuration, "/config", "Configuration", true),
+    (Screen::Connect, "/connect", "Connect", false),
 ];
 
 /// Who looks at the page.
@@ -75,6 +87,8 @@ pub struct Frame {
     pub viewer: Viewer,
     /// What the operator must know on every screen, such as a stale configuration.
     pub notices: Vec<String>,
+    /// Whether requests of some key are captured.
+    pub captures: bool,
 }
 
 impl Frame {
@@ -85,6 +99,7 @@ impl Frame {
             version: version.into(),
             viewer: Viewer::local(),
             notices: Vec::new(),
+            captures: false,
         }
     }
 
@@ -99,6 +114,13 @@ impl Frame {
     #[must_use]
     pub fn with_notices(mut self, notices: Vec<String>) -> Self {
         self.notices = notices;
+        self
+    }
+
+    /// The same, saying whether requests are captured.
+    #[must_use]
+    pub fn capturing(mut self, captures: bool) -> Self {
+        self.captures = captures;
         self
     }
 
@@ -132,7 +154,11 @@ impl Frame {
                         p.notice role="status" { (notice) }
                     }
                     main #content tabindex="-1" { (content) }
-                    footer { "majordomo " (self.version) }
+                    footer {
+                        "majordomo " (self.version) " · "
+                        @if self.captures { span.recording { "capture is on for some keys" } }
+                        @else { "capture is off" }
+                    }
                     p #toast.toast role="status" aria-live="polite" {}
                 }
             }
@@ -141,11 +167,15 @@ impl Frame {
     }
 
     fn navigation(&self) -> Markup {
+        let shown = NAVIGATION.iter().filter(|(_, _, _, operator)| {
+            // What a viewer may not open is not offered.
+            !operator || self.viewer.may_change
+        });
         html! {
             ul {
-                @for (screen, path, name) in NAVIGATION {
+                @for (screen, path, name, _) in shown {
                     li {
-                        a href=(path) aria-current=[(screen == self.screen).then_some("page")] {
+                        a href=(path) aria-current=[(*screen == self.screen).then_some("page")] {
                             (name)
                         }
                     }

@@ -14,28 +14,37 @@
 
 mod assets;
 mod bidi;
+mod captured;
 mod chart;
+mod config;
 mod connect;
 mod figures;
 mod frame;
+mod keys;
 mod last_hour;
 mod message;
 mod now;
+mod playground;
 mod request;
 mod routes;
 mod row;
 mod sign_in;
 mod story;
 mod targets;
+mod usage;
 mod waterfall;
 
 pub use assets::{Asset, asset, assets};
+pub use captured::{CapturedView, ImageView, TargetImagesView};
 pub use chart::{Bar, Segment};
+pub use config::{ConfigView, config};
 pub use connect::{ConnectView, connect};
 pub use frame::{Frame, Screen, Viewer};
+pub use keys::{AuditView, KeyView, KeysView, TeamView, keys};
 pub use last_hour::{LastHour, last_hour};
 pub use message::message;
 pub use now::{Filter, NowView, now};
+pub use playground::{PlaygroundView, playground};
 pub use request::{
     AttemptView, ConditionView, ProcessorView, RequestView, RuleView, SpendView, request,
 };
@@ -43,3 +52,4 @@ pub use routes::{RouteView, RoutesView, RuleBranch, ServiceView, routes};
 pub use row::{RequestRow, RowState, request_row};
 pub use sign_in::{sign_in, sign_out};
 pub use targets::{TargetRow, TargetStatus, TargetsView, targets};
+pub use usage::{BudgetView, UsageLine, UsageView, usage};

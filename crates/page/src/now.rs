@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::figures::counted;
+use crate::figures::{count, counted};
 use crate::last_hour::{self, LastHour};
 use crate::row;
 use crate::{Frame, RequestRow};
@@ -27,8 +27,8 @@ pub struct NowView {
     pub hour: LastHour,
     /// The model that the button of the empty feed asks; `None` if there is none.
     pub first_model: Option<String>,
-    /// Whether finished requests are kept at all.
-    pub kept: bool,
+    /// How many finished requests are kept.
+    pub most_kept: usize,
 }
 
 /// Which requests are shown. The page keeps it in its address.
@@ -76,7 +76,13 @@ pub fn now(frame: &Frame, view: &NowView) -> String {
                     }
                 }
             }
-            @if !view.kept {
+            @if view.most_kept > 0 && view.rows.len() >= view.most_kept {
+                p.hint {
+                    "The latest " (count(view.most_kept as u64)) " requests are kept (" code { "traces" }
+                    " in " code { "[server]" } "). " a href="/usage" { "Usage" } " has the sums of all."
+                }
+            }
+            @if view.most_kept == 0 {
                 p.hint {
                     "Finished requests are not kept: " code { "traces = 0" } " in "
                     code { "[server]" } "."

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 
+use crate::captured::{self, CapturedView};
 use crate::figures::{count, duration};
 use crate::{Frame, RequestRow, RowState, story, waterfall};
 
-/// One request with its routing and its attempts. Holds no content.
+/// One request with its routing and its attempts.
 #[derive(Clone, Debug, Default)]
 pub struct RequestView {
     /// What the feed shows of it.
@@ -34,6 +35,8 @@ pub struct RequestView {
     pub spend: Vec<SpendView>,
     /// Why it failed, in our own words.
     pub reason: Option<String>,
+    /// What was captured, if its key opted in. The rest holds no content.
+    pub captured: Option<CapturedView>,
     /// A command that repeats it with a placeholder for its content.
     pub curl: String,
 }
@@ -183,6 +186,9 @@ pub fn request(frame: &Frame, view: &RequestView) -> String {
             @if !view.candidates.is_empty() { (candidates(view)) }
             @if !summary.changes.is_empty() { (changes(&summary.changes)) }
             @if !view.spend.is_empty() { (spend(&view.spend)) }
+            @if let Some(captured) = &view.captured {
+                (captured::sections(captured, frame.viewer.may_change))
+            }
             (again(view))
         }
     };
@@ -317,8 +323,8 @@ fn again(view: &RequestView) -> Markup {
     html! {
         section {
             h2 { "Again" }
-            p.hint { "Prompts and answers are not kept, so the command has a placeholder." }
-            pre.copyable { code { (view.curl) } }
+            p.hint { "The command has a placeholder for the prompt." }
+            pre.copyable tabindex="0" { code { (view.curl) } }
             p {
                 button type="button" data-copy=(view.curl) hidden { "Copy as curl" } " "
                 a.button href=(format!("/routes?model={}#dry-run", query(model))) { "Dry run" }

@@ -92,6 +92,15 @@ impl RowState {
 }
 
 impl RequestRow {
+    /// The model; a request may be refused before it is read.
+    fn shown_model(&self) -> &str {
+        match (&self.state, self.model.as_str()) {
+            (RowState::Running(_), "") => "…",
+            (_, "") => "refused unread",
+            (_, model) => model,
+        }
+    }
+
     /// What a filter's text is searched in.
     pub(crate) fn searched(&self) -> String {
         let texts = [
@@ -119,7 +128,7 @@ pub(crate) fn markup(row: &RequestRow) -> Markup {
             td.key { (row.key.as_deref().unwrap_or("–")) }
             td.models {
                 a href=(path) {
-                    bdi { (if row.model.is_empty() { "…" } else { &row.model }) }
+                    bdi { (row.shown_model()) }
                 }
                 @if let Some(target) = row.target.as_ref().filter(|target| **target != row.model) {
                     span.served { " → " bdi { (target) } }

@@ -137,7 +137,7 @@ fn row(target: &TargetRow, may_change: bool) -> Markup {
             }
             td {
                 span.badge .(target.status.class()) { (target.status.name()) }
-                @if let Some(until) = target.until { span.hint { " for " (duration(until)) } }
+                @if let Some(until) = target.until { span.hint { " for " span data-countdown=(until.as_secs()) { (duration(until)) } } }
                 @if let Some(why) = &target.why {
                     div.why {
                         @if target.status != TargetStatus::Benched { "last failure: " }

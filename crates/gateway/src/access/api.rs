@@ -30,6 +30,12 @@ impl FileEntries {
         }
     }
 
+    /// The keys and the teams as `/api/keys` and `/api/teams` list them.
+    pub(crate) fn views(&self, now_millis: i64) -> (Vec<Value>, Vec<Value>) {
+        let keys = self.keys.iter().map(|key| file_key(key, now_millis));
+        (keys.collect(), self.teams.iter().map(file_team).collect())
+    }
+
     fn has_key(&self, name: &str) -> bool {
         self.keys.iter().any(|key| key.name == name)
     }

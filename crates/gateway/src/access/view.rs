@@ -83,6 +83,7 @@ fn key_settings(key: &KeyEntry) -> Map<String, Value> {
         ("models", json!(key.models)),
         ("expires", json!(key.expires_millis.map(timestamp))),
         ("asserts_users", json!(key.asserts_users.then_some(true))),
+        ("capture", json!(key.capture.then_some(true))),
     ] {
         if !value.is_null() {
             view.insert(name.to_owned(), value);

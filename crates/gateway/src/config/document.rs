@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::reader::{ConfigField, ConfigReader, Section};
 use super::specs::{self, SpecEntry, SpecNames};
 use super::{
-    Config, KeyRole, ServerSettings, ServiceEntry, chain, cluster, exposed_without_keys, fetch,
-    keys, ledger, limits, log, operator_exposed_without_role, page, prices, providers, routes,
-    server,
+    Config, KeyRole, ServerSettings, ServiceEntry, capture, chain, cluster, exposed_without_keys,
+    fetch, keys, ledger, limits, log, operator_exposed_without_role, page, prices, providers,
+    routes, server,
     teams, unreachable, vision,
 };
 
@@ -54,6 +54,9 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     }
     if let Some(section) = section("log", "[log]") {
         config.log = log::read_log(section);
+    }
+    if let Some(section) = section("capture", "[capture]") {
+        config.capture = capture::read_capture(section);
     }
     let providers = root.take("providers");
     let providers = providers.and_then(|field| field.section_or("[providers]", providers::HINT));

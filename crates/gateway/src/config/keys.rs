@@ -102,6 +102,7 @@ fn entry(
     let team = section.take("team").map(|field| team(&field, teams));
     let expires = section.take("expires").map(|field| read_expiry(&field));
     let asserts_users = section.flag("asserts_users").unwrap_or_default();
+    let capture = section.flag("capture").unwrap_or_default();
     let limits = read_policy(&mut section);
     section.finish();
     let name = name?;
@@ -114,6 +115,7 @@ fn entry(
         sees_all: sees_all?,
         expires_millis: expires.map_or(Some(None), |expires| expires.map(Some))?,
         asserts_users,
+        capture,
         limits: limits.into(),
         models,
         models_span: models_span.unwrap_or_default(),

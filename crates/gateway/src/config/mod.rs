@@ -14,8 +14,10 @@
 mod alias_cycles;
 mod autodetect;
 mod balance;
+mod capture;
 mod chain;
 mod cluster;
+pub(crate) mod compare;
 mod condition;
 mod demo;
 mod diagnostic;
@@ -28,6 +30,7 @@ mod foreign_format;
 mod keys;
 mod ledger;
 mod limits;
+mod line_diff;
 mod listen;
 mod log;
 mod models;
@@ -63,6 +66,7 @@ pub use crate::max_counts::MaxCounts;
 pub use crate::trust::{OriginError, Origins};
 pub use autodetect::{Detected, DetectedDsn, DetectedKey, autodetect};
 pub use balance::Balance;
+pub use capture::CaptureSettings;
 pub use chain::ChainSettings;
 pub use cluster::ClusterEntry;
 pub use condition::{ComparisonEntry, ConditionEntry, ConditionValue};
@@ -140,6 +144,8 @@ pub struct Config {
     pub page: PageSettings,
     /// The log.
     pub log: LogSettings,
+    /// What is kept of requests whose key opts in.
+    pub capture: CaptureSettings,
     /// The version of the file's meaning, if it states one.
     pub version: Option<u64>,
     /// Whether placeholders stand for variables that are not set; see
@@ -192,6 +198,7 @@ impl Config {
             cluster: None,
             page: PageSettings::default(),
             log: LogSettings::default(),
+            capture: CaptureSettings::default(),
             version: None,
             lacks_variables: false,
             warnings: Vec::new(),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::Span;
-use super::secrets::patterns;
+use super::secrets::{STAR, patterns};
 
 /// Shorter secrets are masked only at their position, since they may be parts of ordinary
 /// words.
@@ -120,6 +120,18 @@ impl ConfigSource {
         Some(self.masked(text, span.start))
     }
 
+    /// All lines, masked; not even the length of a secret is shown.
+    pub(crate) fn masked_lines(&self) -> Vec<String> {
+        let mut start = 0;
+        let lines = self.text().split_inclusive('\n').map(|line| {
+            let shown = line.trim_end_matches(['\n', '\r']);
+            let masked = self.masked(shown, start);
+            start += line.len();
+            shorten_stars(&masked)
+        });
+        lines.collect()
+    }
+
     pub(super) fn line_at(&self, offset: usize) -> SourceLine {
         let text = self.text();
         let mut offset = offset.min(text.len());
@@ -154,6 +166,18 @@ impl ConfigSource {
         // A secret may occur again where it is not recognized by its position.
         self.scrubbed(&patterns::masked(line, &places))
     }
+}
+
+/// Replaces every run of four or more masked characters by eight.
+fn shorten_stars(line: &str) -> String {
+    let mut shown = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find("****") {
+        shown.push_str(&rest[..at]);
+        shown.push_str("********");
+        rest = rest[at..].trim_start_matches(STAR);
+    }
+    shown + rest
 }
 
 /// Omits the text, which may contain keys.

@@ -14,6 +14,7 @@ mod names;
 mod request;
 mod targets;
 
+use majordomo::chain::Preview;
 use majordomo::llm::{HeuristicEstimator, TokenEstimator};
 use majordomo::{Chain, Request};
 use majordomo_vision::Scope;
@@ -32,6 +33,24 @@ use crate::state::{GatewayState, session};
 impl GatewayState {
     /// Explains what would happen to a request.
     pub async fn explain(&self, input: &ExplainRequest) -> Result<Explanation> {
+        let (mut explanation, _, previews) = self.dry_run(input).await?;
+        let plans = previews
+            .into_iter()
+            .map(|preview| self.target_plan(preview));
+        explanation.targets = plans.collect();
+        Ok(explanation)
+    }
+
+    /// A request, and what each target would receive.
+    pub(crate) async fn preview(&self, input: &ExplainRequest) -> Result<(Request, Vec<Preview>)> {
+        let (_, request, previews) = self.dry_run(input).await?;
+        Ok((request, previews))
+    }
+
+    async fn dry_run(
+        &self,
+        input: &ExplainRequest,
+    ) -> Result<(Explanation, Request, Vec<Preview>)> {
         let front = dialect::choose(input)?;
         self.server.max_counts.check_body(&input.body)?;
         let incoming = front.codec().read_request(input.body.clone());
@@ -64,6 +83,7 @@ impl GatewayState {
             key: key.as_ref().map(|key| key.name().to_owned()),
             ..Explanation::about(&model)
         };
+        let original = request.clone();
         let scope = Scope::of_key(explanation.key.as_deref().unwrap_or_default());
         let route = route.or_else(|| self.routes.find(&model));
         let (chain, request, describers) = match route {
@@ -79,11 +99,7 @@ impl GatewayState {
         };
         let chain = self.with_descriptions(chain, &request, describers, scope);
         let previews = chain.preview(&request).await;
-        explanation.targets = previews
-            .into_iter()
-            .map(|preview| self.target_plan(preview))
-            .collect();
-        Ok(explanation)
+        Ok((explanation, original, previews))
     }
 
     /// Runs the route's dry run and adds its result to the explanation.

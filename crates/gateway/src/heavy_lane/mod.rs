@@ -25,7 +25,7 @@ use std::sync::{Arc, OnceLock};
 use majordomo_limits::{Bounds, Budget, FairSemaphore, Flow};
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use job::LaneJob;
+pub(crate) use job::LaneJob;
 use task::LaneTask;
 
 use crate::json_values::{self, HEAVY_VALUES};

@@ -20,6 +20,7 @@ pub struct ClientKey {
     sees_all: bool,
     expires_millis: Option<i64>,
     asserts_users: bool,
+    capture: bool,
     frozen: bool,
     limits: Arc<LimitPolicy>,
     team_limits: Arc<LimitPolicy>,
@@ -37,6 +38,7 @@ impl ClientKey {
             sees_all: entry.sees_all,
             expires_millis: entry.expires_millis,
             asserts_users: entry.asserts_users,
+            capture: entry.capture,
             frozen,
             limits: Arc::clone(&entry.limits),
             team_limits: team
@@ -47,7 +49,7 @@ impl ClientKey {
     }
 
     /// Whether it works at this Unix time, in milliseconds.
-    pub(super) fn check(&self, now_millis: i64) -> Result<(), KeyRefusal> {
+    pub(crate) fn usable(&self, now_millis: i64) -> Result<(), KeyRefusal> {
         if self.frozen {
             return Err(KeyRefusal::Frozen(self.shared_name()));
         }
@@ -95,6 +97,11 @@ impl ClientKey {
     /// Whether its client may name end users.
     pub(crate) fn asserts_users(&self) -> bool {
         self.asserts_users
+    }
+
+    /// Whether its requests are captured in memory.
+    pub(crate) fn is_captured(&self) -> bool {
+        self.capture
     }
 
     /// Whether it reads what concerns all teams.

@@ -26,6 +26,8 @@ pub struct KeyEntry {
     pub expires_millis: Option<i64>,
     /// Whether its client may name end users.
     pub asserts_users: bool,
+    /// Whether its requests are captured in memory.
+    pub capture: bool,
     /// Its rates, concurrency and budget.
     pub limits: Arc<LimitPolicy>,
     /// The models it may use, as globs; `None` means all.

@@ -168,7 +168,8 @@ impl ClientKeys {
         names.any(|name| Some(name) != first)
     }
 
-    fn all(&self) -> impl Iterator<Item = &Arc<ClientKey>> {
+    /// All keys; one with several secrets occurs as often.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<ClientKey>> {
         self.secrets.values().flatten().map(|secret| &secret.key)
     }
 
@@ -198,7 +199,7 @@ impl ClientKeys {
         if secret.until_millis.is_some_and(|end| now_millis >= end) {
             return Err(KeyRefusal::Unknown);
         }
-        secret.key.check(now_millis)?;
+        secret.key.usable(now_millis)?;
         Ok(Arc::clone(&secret.key))
     }
 }

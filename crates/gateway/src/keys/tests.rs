@@ -11,6 +11,7 @@ fn entry(name: &str, secret: KeySecret, models: Option<Vec<&str>>) -> KeyEntry {
         sees_all: false,
         expires_millis: None,
         asserts_users: false,
+        capture: false,
         limits: Arc::default(),
         models: models.map(|all| all.into_iter().map(str::to_owned).collect()),
         models_span: 0..0,

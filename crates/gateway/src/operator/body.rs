@@ -1,4 +1,4 @@
-//! Bodies of the operator's responses: whole, or a stream of events.
+//! Bodies of the operator's responses: whole, a stream of events, or a client's response.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -10,6 +10,7 @@ use http_body_util::Full;
 
 use super::events::EventStream;
 use super::open_connections::Serving;
+use super::relayed_body::RelayedBody;
 
 /// The body of an operator's response. Its connection counts as busy until it is sent.
 pub(super) struct OperatorBody {
@@ -20,12 +21,21 @@ pub(super) struct OperatorBody {
 enum Content {
     Whole(Full<Bytes>),
     Events(EventStream),
+    Relayed(RelayedBody),
 }
 
 impl OperatorBody {
     pub(super) fn events(events: EventStream) -> Self {
         Self {
             content: Content::Events(events),
+            serving: None,
+        }
+    }
+
+    /// The body of a client's response.
+    pub(super) fn relayed(body: RelayedBody) -> Self {
+        Self {
+            content: Content::Relayed(body),
             serving: None,
         }
     }
@@ -57,20 +67,21 @@ impl Body for OperatorBody {
         match &mut self.content {
             Content::Whole(body) => Pin::new(body).poll_frame(cx),
             Content::Events(events) => events.poll(cx).map(|chunk| chunk.map(Frame::data).map(Ok)),
+            Content::Relayed(body) => body.poll(cx).map(|chunk| chunk.map(Frame::data).map(Ok)),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.content {
             Content::Whole(body) => body.is_end_stream(),
-            Content::Events(_) => false,
+            Content::Events(_) | Content::Relayed(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.content {
             Content::Whole(body) => body.size_hint(),
-            Content::Events(_) => SizeHint::default(),
+            Content::Events(_) | Content::Relayed(_) => SizeHint::default(),
         }
     }
 }

@@ -5,11 +5,14 @@
 //! On loopback no key is required; elsewhere a key of role `viewer` may read what concerns
 //! its team and one of role `operator` may do everything. Serves TLS if the gateway does.
 //!
-//! May use `access`, `bench_history`, `explain`, `fronts`, `handlers`, `live`, `metrics`, `refusal`,
+//! May use `access`, `bench_history`, `explain`, `fronts`, `handlers`, `live`, `metrics`, `quota`, `refusal`,
 //! `routes`, `server`, `state`, `traces` and `trust`.
 
 mod access;
 mod body;
+mod budgets;
+mod captures;
+mod config_check;
 mod connection;
 mod events;
 mod explain;
@@ -19,12 +22,17 @@ mod lifetime;
 mod metrics;
 mod open_connections;
 mod page;
+mod playground;
+mod relayed_body;
 mod sign_in;
 mod status;
 mod targets;
 mod thread;
 mod try_model;
 mod usage;
+mod usage_report;
+#[cfg(test)]
+mod walk;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -50,11 +58,18 @@ use crate::refusal::RequestRefusal;
 use crate::server::{ServerContext, TlsAcceptorHandle, ready};
 use crate::state::GatewayState;
 use crate::traces::RequestTrace;
+use crate::trust::{Visible, is_listed};
 
+/// Where single requests are.
+const TRACES: &str = "/api/requests/";
 /// Takes a request as its body.
 const EXPLAIN: &str = "/api/explain";
 /// Takes a short body.
 const TRY: &str = "/api/try";
+/// Takes a configuration.
+const CONFIG_CHECK: &str = "/api/config/check";
+/// Takes a client's request.
+const PLAYGROUND: &str = "/api/playground";
 /// Longest short body.
 const SHORT_BODY: usize = 64 * 1024;
 /// Maximum concurrent connections. A new one evicts the oldest idle one; an open page
@@ -206,11 +221,16 @@ async fn respond(
             Err(error) => return error_response(&error),
         },
     };
+    if !is_listed(path) {
+        return text(StatusCode::NOT_FOUND, "no such page\n");
+    }
     if AccessRequest::is_path(path) {
         return keys::respond(context, &state, caller.who(), request).await;
     }
     let (allowed, hint) = match path {
-        EXPLAIN | TRY => (&[Method::POST][..], "only POST is allowed here\n"),
+        EXPLAIN | TRY | CONFIG_CHECK | PLAYGROUND => {
+            (&[Method::POST][..], "only POST is allowed here\n")
+        }
         path if targets::is_action(path) => (&[Method::POST][..], "only POST is allowed here\n"),
         _ => (
             &[Method::GET, Method::HEAD][..],
@@ -244,11 +264,16 @@ async fn respond(
             };
             events::respond(&operator.publisher, &query, lifetime, Box::new(is_valid))
         }
+        PLAYGROUND => playground::respond(context, &state, peer.lifetime.clone(), request).await,
+        CONFIG_CHECK => config_check::check(context, &state, request).await,
+        path if captures::is_path(path) => captures::respond(context, &state, path).await,
+        "/api/config" => config_check::running(&state),
         "/api/health" => json_page(StatusCode::OK, &health::report(context)),
         "/api/usage" => {
             let query = request.uri().query().unwrap_or_default();
-            usage::usage(context, query, &caller.sees()).await
+            usage::usage(context, &state, query, &caller.sees()).await
         }
+        "/api/budgets" => budgets::respond(context, &state, &caller.sees()).await,
         // With a query, from the ledger; without one, the latest with their details.
         "/api/requests" if request.uri().query().is_some() => {
             let query = request.uri().query().unwrap_or_default();
@@ -260,6 +285,7 @@ async fn respond(
             requests.retain(|trace| trace.is_visible(&sees));
             json_page(StatusCode::OK, &RequestsReport { requests })
         }
+        path if path.starts_with(TRACES) => trace(context, path, &caller.sees()),
         "/metrics" => {
             let ready = ready(context).0 == StatusCode::OK;
             let kind = "text/plain; version=0.0.4; charset=utf-8";
@@ -277,6 +303,19 @@ async fn respond(
                 false => None,
             };
             shown.unwrap_or_else(|| text(StatusCode::NOT_FOUND, "no such page\n"))
+        }
+    }
+}
+
+/// A recent request that the reader may see.
+fn trace(context: &ServerContext, path: &str, sees: &Visible) -> Response<OperatorBody> {
+    let id = path.strip_prefix(TRACES).unwrap_or_default();
+    let found = context.traces.trace(id);
+    match found.filter(|trace| trace.is_visible(sees)) {
+        Some(trace) => json_page(StatusCode::OK, &trace),
+        None => {
+            let text = "no such request: it is older than what is kept, or it never was";
+            json_page(StatusCode::NOT_FOUND, &serde_json::json!({ "error": text }))
         }
     }
 }

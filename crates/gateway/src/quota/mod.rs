@@ -7,6 +7,7 @@
 
 mod alerts;
 mod attempt;
+mod budget_states;
 mod caller;
 mod days;
 mod durable;
@@ -25,6 +26,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use alerts::AlertQueue;
 pub(crate) use attempt::{AttemptHold, AttemptLimits, HoldOutcome};
+pub(crate) use budget_states::{BudgetState, budget_states};
 pub(crate) use caller::{CallerLimits, LimitTerms};
 pub(crate) use days::LocalDays;
 use durable::DurableLeases;

@@ -26,6 +26,7 @@ use super::socket::Socket;
 use super::stream_progress::StreamExecutor;
 use super::tls::TlsAcceptorHandle;
 use super::write_timeout::WriteTimeout;
+use crate::capture::CaptureWriter;
 
 /// Read buffer for a head; accepted heads are smaller.
 const LARGEST_HEAD: usize = 64 * 1024;
@@ -179,9 +180,10 @@ async fn serve_request(
     // The end of a chunked body is not tracked, so no request may follow it.
     let last = old && (rejected.is_some() || request.headers().contains_key(TRANSFER_ENCODING));
     // Boxed: handling needs memory that a running stream does not.
-    let (response, permit) = Box::pin(dispatch(&context, peer.ip(), rejected, request)).await;
-    let mut response =
-        response.map(|body| GuardedBody::new(body, permit, Some(active), &context.cut));
+    let (mut response, permit) = Box::pin(dispatch(&context, peer.ip(), rejected, request)).await;
+    let captured = response.extensions_mut().remove::<CaptureWriter>();
+    let mut response = response
+        .map(|body| GuardedBody::new(body, permit, Some(active), &context.cut).copied_to(captured));
     if last || (old && response.status() == http::StatusCode::REQUEST_TIMEOUT) {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(CONNECTION, close);

@@ -2,7 +2,7 @@
 //! shutdown signals.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use majordomo_cluster::News;
@@ -13,8 +13,10 @@ use super::polls::Polls;
 use super::shutdown::ShutdownSignal;
 use super::usage_by_key::UsageByKey;
 use crate::access::{AccessCaller, StoredEntries};
+use crate::capture::Capture;
 use crate::cluster::{Cluster, apply_hint};
 use crate::config::TeamEntry;
+use crate::config::transition::AtStartup;
 use crate::heavy_lane::HeavyLane;
 use crate::keys::ClientKeys;
 use crate::ledger_sink::LedgerSink;
@@ -33,6 +35,8 @@ pub(crate) struct ServerContext {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) traces: Arc<Traces>,
     pub(crate) live: Arc<LiveFeed>,
+    /// Requests of keys that opted in.
+    pub(crate) capture: Arc<Capture>,
     /// The clients' address, as bound.
     address: SocketAddr,
     /// Receive the record of every request.
@@ -61,6 +65,8 @@ pub(crate) struct ServerContext {
     pub(crate) stale: ArcSwapOption<String>,
     /// Settings that take effect only after a restart.
     pub(crate) notes: ArcSwap<Vec<String>>,
+    /// What is fixed until the process ends; empty before it serves.
+    pub(crate) at_startup: OnceLock<AtStartup>,
     /// Triggered when the drain starts: no new requests, running ones may finish.
     pub(crate) stopping: ShutdownSignal,
     /// Triggered when the drain timeout expires: everything still running ends.
@@ -74,6 +80,8 @@ impl ServerContext {
         metrics.configure(state.named_targets());
         let traces = Arc::new(Traces::new(&state.server));
         let live = Arc::<LiveFeed>::default();
+        let capture = Arc::<Capture>::default();
+        capture.resize(state.config().capture.size);
         let sinks = Sinks::new([
             Arc::new(RequestLog) as Arc<dyn RequestSink>,
             metrics.clone() as _,
@@ -98,6 +106,7 @@ impl ServerContext {
             ledger: ArcSwapOption::empty(),
             traces,
             live,
+            capture,
             address,
             auth_throttle: AuthThrottle::default(),
             sessions: Sessions::default(),
@@ -108,6 +117,7 @@ impl ServerContext {
             state: Arc::new(ArcSwap::new(state)),
             limits,
             metrics,
+            at_startup: OnceLock::new(),
             stopping: ShutdownSignal::default(),
             cut: ShutdownSignal::default(),
         })
@@ -228,6 +238,7 @@ impl ServerContext {
         }
         self.quotas().set_days(state.limits.days());
         self.traces.resize(&state.server);
+        self.capture.resize(state.config().capture.size);
         self.metrics.configure(state.named_targets());
         self.state.store(state);
         self.stale.store(None);

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use http::header::{ALLOW, CONTENT_TYPE, HOST};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
 use hyper::body::{Body as _, Incoming};
 use majordomo::llm::AttemptLog;
 use majordomo_limits::{Permit, Refusal};
@@ -25,6 +25,7 @@ use super::head::{RejectedHead, TOO_LONG};
 use super::key_status::key_status;
 use super::readiness::ready;
 use crate::admitted::AdmittedRequest;
+use crate::capture::CaptureWriter;
 use crate::clip::clip;
 use crate::clock::wall_clock;
 use crate::exchange::{Arrival, Exchange};
@@ -32,7 +33,7 @@ use crate::fronts::{self, Endpoint, EndpointLabels, Front};
 use crate::handlers;
 use crate::heavy_lane::LaneHandle;
 use crate::identity::CallerIdentity;
-use crate::keys::ClientKeys;
+use crate::keys::{ClientKey, ClientKeys};
 use crate::quota::CallerLimits;
 use crate::record::{RequestKind, TraceParent, unix_millis};
 use crate::refusal::RequestRefusal;
@@ -173,6 +174,7 @@ async fn admit(
         Err(error) => return (fail(front, exchange, error), None),
     };
     permit.keep(seats);
+    let captured = capture(context, key.as_deref(), &exchange, &head.uri, &body);
     let heavy = LaneHandle::new(&context.lane, flow, &body, context.limits.heavy);
     let admitted = AdmittedRequest {
         headers: head.headers,
@@ -182,15 +184,9 @@ async fn admit(
         heavy,
     };
     if admitted.heavy.runs_on_lane() {
-        return serve_heavy(
-            context,
-            front,
-            Arc::clone(state),
-            endpoint,
-            admitted,
-            permit,
-        )
-        .await;
+        let state = Arc::clone(state);
+        let served = serve_heavy(context, front, state, endpoint, admitted, permit);
+        return with_capture(served.await, captured);
     }
     // Pinned in place: the future is too large to move.
     let work = pin!(catch_panic(front, handle(state, endpoint, admitted)));
@@ -199,11 +195,43 @@ async fn admit(
         // Dropping the work logs the request.
         () = context.cut.triggered() => error_response(front, &(&shutting_down()).into()),
     };
-    (response, Some(permit))
+    with_capture((response, Some(permit)), captured)
+}
+
+/// Keeps a request whose key opted in.
+fn capture(
+    context: &ServerContext,
+    key: Option<&ClientKey>,
+    exchange: &Exchange,
+    uri: &Uri,
+    body: &Bytes,
+) -> Option<CaptureWriter> {
+    key.filter(|key| key.is_captured())?;
+    // A query may hold a key; of Gemini's, only the form of the stream matters.
+    let events = uri.query().is_some_and(|query| query.contains("alt=sse"));
+    let query = if events { "?alt=sse" } else { "" };
+    let path = format!("{}{query}", uri.path());
+    context
+        .capture
+        .keep(exchange.id().into(), path, body.clone())
+}
+
+/// Hands the writer of a response on to the body.
+fn with_capture(
+    (mut response, permit): (Response<Body>, Option<RequestPermit>),
+    captured: Option<CaptureWriter>,
+) -> (Response<Body>, Option<RequestPermit>) {
+    if let Some(writer) = captured {
+        let kind = response.headers().get(CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        writer.begin(response.status().as_u16(), kind);
+        response.extensions_mut().insert(writer);
+    }
+    (response, permit)
 }
 
 /// Applies the limits of a caller to a request for a model.
-async fn limit(
+pub(super) async fn limit(
     caller: Option<Arc<CallerLimits>>,
     exchange: &mut Exchange,
 ) -> Result<Vec<Permit>, (Arc<CallerLimits>, Refusal)> {
@@ -242,7 +270,7 @@ async fn serve_heavy(
 ///
 /// A combinator, because an `async fn` would reserve room for the large future twice: as
 /// its argument and where it awaits.
-fn catch_panic(
+pub(super) fn catch_panic(
     front: Front,
     work: impl Future<Output = Response<Body>>,
 ) -> impl Future<Output = Response<Body>> {
@@ -258,7 +286,7 @@ fn catch_panic(
         })
 }
 
-async fn handle(
+pub(super) async fn handle(
     state: &Arc<GatewayState>,
     endpoint: Endpoint,
     admitted: AdmittedRequest,

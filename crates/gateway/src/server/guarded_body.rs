@@ -12,6 +12,7 @@ use super::activity::ActiveRequest;
 use super::admission::RequestPermit;
 use super::shutdown::{ShutdownSignal, Triggered};
 use super::stream_progress::StreamProgress;
+use crate::capture::CaptureWriter;
 use crate::refusal::RequestRefusal;
 use crate::relay::BrokenStream;
 use crate::response_body::Body;
@@ -24,6 +25,7 @@ pub(crate) struct GuardedBody {
     permit: Option<RequestPermit>,
     active: Option<ActiveRequest>,
     progress: Option<Arc<StreamProgress>>,
+    captured: Option<CaptureWriter>,
 }
 
 impl GuardedBody {
@@ -45,7 +47,14 @@ impl GuardedBody {
             permit,
             active,
             progress,
+            captured: None,
         }
+    }
+
+    /// Copies what is sent to the capture.
+    pub(super) fn copied_to(mut self, captured: Option<CaptureWriter>) -> Self {
+        self.captured = captured;
+        self
     }
 }
 
@@ -65,7 +74,14 @@ impl GuardedBody {
         let body = Pin::new(&mut self.body);
         // After a panic the body is only used to write the final error.
         match catch_unwind(AssertUnwindSafe(|| body.poll_frame(cx))) {
-            Ok(polled) => polled,
+            Ok(polled) => {
+                if let (Poll::Ready(Some(Ok(frame))), Some(captured)) = (&polled, &self.captured)
+                    && let Some(data) = frame.data_ref()
+                {
+                    captured.write(data);
+                }
+                polled
+            }
             Err(_) => self.panicked(),
         }
     }

@@ -13,7 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) use request_trace::RequestTrace;
 
 use crate::config::ServerSettings;
-use crate::record::{FinishedRequest, Needs, RequestSink};
+use crate::record::{FinishedRequest, Needs, RequestKind, RequestSink};
+
+/// Refused requests that are kept apart, so that callers without a key cannot push out what
+/// others sent.
+const MOST_REFUSED: usize = 50;
 
 /// A bounded ring of recent requests.
 pub(crate) struct Traces {
@@ -23,6 +27,8 @@ pub(crate) struct Traces {
 
 struct TraceRing {
     records: VecDeque<(usize, Arc<FinishedRequest>)>,
+    /// Requests that were refused before their model was known.
+    refused: VecDeque<Arc<FinishedRequest>>,
     bytes: usize,
     most: usize,
     most_bytes: usize,
@@ -34,6 +40,7 @@ impl Traces {
             kept: AtomicBool::new(false),
             ring: Mutex::new(TraceRing {
                 records: VecDeque::new(),
+                refused: VecDeque::new(),
                 bytes: 0,
                 most: 0,
                 most_bytes: 0,
@@ -71,24 +78,50 @@ impl Traces {
         drop(evicted);
     }
 
-    /// The recent requests in their JSON form, latest first.
+    /// Keeps the record of a refusal.
+    fn keep_refused(&self, record: Arc<FinishedRequest>) {
+        let mut ring = self.ring();
+        ring.refused.push_back(record);
+        let evicted = match ring.refused.len() > MOST_REFUSED.min(ring.most) {
+            true => ring.refused.pop_front(),
+            false => None,
+        };
+        drop(ring);
+        drop(evicted);
+    }
+
+    /// The recent requests in their JSON form, latest first, without refusals that name no
+    /// model.
     pub(crate) fn latest(&self) -> Vec<RequestTrace> {
-        self.records().into_iter().map(RequestTrace).collect()
+        let ring = self.ring();
+        let records = ring.records.iter().rev();
+        let traces = records.map(|(_, record)| RequestTrace(Arc::clone(record)));
+        traces.collect()
     }
 
     /// The records of recent requests, latest first.
     pub(crate) fn records(&self) -> Vec<Arc<FinishedRequest>> {
         let ring = self.ring();
-        let records = ring.records.iter().rev();
-        records.map(|(_, record)| Arc::clone(record)).collect()
+        let served = ring.records.iter().map(|(_, record)| record);
+        let mut records: Vec<_> = served.chain(&ring.refused).rev().cloned().collect();
+        if !ring.refused.is_empty() {
+            drop(ring);
+            records.sort_by_key(|record| std::cmp::Reverse(record.arrived));
+        }
+        records
     }
 
     /// The record of a recent request.
     pub(crate) fn find(&self, id: &str) -> Option<Arc<FinishedRequest>> {
         let ring = self.ring();
-        let mut records = ring.records.iter().rev();
-        let found = records.find(|(_, record)| &*record.id == id);
-        found.map(|(_, record)| Arc::clone(record))
+        let served = ring.records.iter().map(|(_, record)| record);
+        let mut records = ring.refused.iter().chain(served).rev();
+        records.find(|record| &*record.id == id).cloned()
+    }
+
+    /// A recent request in its JSON form.
+    pub(crate) fn trace(&self, id: &str) -> Option<RequestTrace> {
+        self.find(id).map(RequestTrace)
     }
 
     fn ring(&self) -> MutexGuard<'_, TraceRing> {
@@ -105,9 +138,13 @@ impl RequestSink for Traces {
     }
 
     fn finished(&self, record: &Arc<FinishedRequest>) {
-        // A request without a model is not traced.
-        if self.are_kept() && !record.model.is_empty() {
+        if !self.are_kept() {
+            return;
+        }
+        if !record.model.is_empty() {
             self.keep(Arc::clone(record));
+        } else if record.kind != RequestKind::Other {
+            self.keep_refused(Arc::clone(record));
         }
     }
 }
@@ -116,6 +153,9 @@ impl TraceRing {
     /// Evicts the oldest records beyond the limits.
     fn shrink(&mut self) -> Option<Vec<Arc<FinishedRequest>>> {
         let mut evicted = Vec::new();
+        while self.refused.len() > self.most {
+            evicted.extend(self.refused.pop_front());
+        }
         while self.records.len() > self.most || self.bytes > self.most_bytes {
             let (bytes, record) = self.records.pop_front()?;
             self.bytes -= bytes;

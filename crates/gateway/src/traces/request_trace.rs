@@ -78,7 +78,7 @@ impl Serialize for RequestTrace {
         let described: Vec<DescriptionJson<'_>> =
             record.descriptions.iter().map(DescriptionJson).collect();
         let changes: Vec<String> = record.changes.iter().map(Change::to_string).collect();
-        let mut fields = serializer.serialize_struct("RequestTrace", 24)?;
+        let mut fields = serializer.serialize_struct("RequestTrace", 25)?;
         fields.serialize_field("id", &*record.id)?;
         let at = humantime::format_rfc3339_millis(began).to_string();
         fields.serialize_field("at", &at)?;
@@ -103,6 +103,8 @@ impl Serialize for RequestTrace {
         fields.serialize_field("changes", &changes)?;
         fields.serialize_field("input_tokens", &record.usage.input)?;
         fields.serialize_field("output_tokens", &record.usage.output)?;
+        let cost = record.cost().filter(|_| !record.calls.is_empty());
+        fields.serialize_field("cost_usd", &cost.map(|cost| cost.to_string()))?;
         let first = record.first_token.map(milliseconds);
         fields.serialize_field("first_token_ms", &first)?;
         fields.serialize_field("took_ms", &milliseconds(record.took))?;

@@ -4,7 +4,7 @@
 //! every path except the health checks. A browser sends requests on behalf of any open
 //! page and says so: in `Origin`, in `Sec-Fetch-Site`, and in the name that the page used
 //! as `Host`. `authenticate` checks keys, `role` their roles on the operator's listener,
-//! `session` the cookies of signed-in browsers, and `auth_throttle` limits wrong keys.
+//! whose `paths` are listed, `session` the cookies of signed-in browsers, and `auth_throttle` limits wrong keys.
 //!
 //! May use `keys` and `refusal`. Knows no dialect, route or target.
 
@@ -13,6 +13,7 @@ mod authenticate;
 mod cors;
 mod host;
 mod origin;
+mod paths;
 mod role;
 mod session;
 
@@ -28,6 +29,9 @@ pub(crate) use auth_throttle::AuthThrottle;
 pub(crate) use authenticate::{authenticate_client, presents_key};
 pub(crate) use cors::{Preflight, add_cors_headers};
 pub use origin::{OriginError, Origins};
+#[cfg(test)]
+pub(crate) use paths::PATHS;
+pub(crate) use paths::is_listed;
 pub(crate) use role::{Visible, authorize};
 pub(crate) use session::{Session, Sessions, is_own_page};
 

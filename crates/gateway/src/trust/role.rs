@@ -4,28 +4,9 @@ use std::sync::Arc;
 
 use http::Method;
 
+use super::paths::{Needed, needed};
 use crate::keys::{ClientKey, KeyRole};
 use crate::refusal::RequestRefusal;
-
-/// What a viewer may read, of its own team.
-const TEAM_READS: [(Method, &str); 4] = [
-    (Method::GET, "/"),
-    (Method::GET, "/connect"),
-    (Method::GET, "/api/requests"),
-    (Method::GET, "/api/usage"),
-];
-
-/// Where the screens of single requests are; a viewer sees those of its own team.
-const REQUEST_SCREENS: &str = "/requests/";
-
-/// What a viewer of everything may read as well. Anything else requires an operator, so a
-/// new path is closed by default.
-const ALL_READS: [(Method, &str); 3] = [
-    (Method::GET, "/api/health"),
-    (Method::GET, "/metrics"),
-    // A dry run: no upstream calls and no side effects.
-    (Method::POST, "/api/explain"),
-];
 
 /// Whose requests and usage a reader sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,30 +39,23 @@ impl Visible {
     }
 }
 
-/// What a request requires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Needed {
-    Viewer,
-    ViewerOfAll,
-    Operator,
-}
-
 /// Rejects a key with an insufficient role.
 pub(crate) fn authorize(
     key: &ClientKey,
     method: &Method,
     path: &str,
 ) -> Result<(), RequestRefusal> {
-    let needed = needed(method, path);
+    let needed = needed(method.as_str(), path);
     let (role, all) = (key.role(), key.sees_all());
     let enough = match needed {
+        Needed::Nothing => true,
         Needed::Viewer => role >= KeyRole::Viewer,
         Needed::ViewerOfAll => role >= KeyRole::Viewer && all,
         Needed::Operator => role >= KeyRole::Operator,
     };
     if !enough {
         let required = match needed {
-            Needed::Viewer => "`viewer`",
+            Needed::Nothing | Needed::Viewer => "`viewer`",
             Needed::ViewerOfAll => "`operator`, or `viewer` with `scope = \"all\"`",
             Needed::Operator => "`operator`",
         };
@@ -93,25 +67,6 @@ pub(crate) fn authorize(
         return Err(RequestRefusal::new(403, text));
     }
     Ok(())
-}
-
-fn needed(method: &Method, path: &str) -> Needed {
-    let method = match *method {
-        Method::HEAD => &Method::GET,
-        _ => method,
-    };
-    let is_among = |list: &[(Method, &str)]| {
-        let mut list = list.iter();
-        list.any(|(known, at)| known == method && *at == path)
-    };
-    let is_screen = method == Method::GET && path.starts_with(REQUEST_SCREENS);
-    if is_among(&TEAM_READS) || is_screen {
-        Needed::Viewer
-    } else if is_among(&ALL_READS) {
-        Needed::ViewerOfAll
-    } else {
-        Needed::Operator
-    }
 }
 
 #[cfg(test)]
@@ -143,12 +98,14 @@ mod tests {
             ("POST", "/api/keys", Needed::Operator),
             ("GET", "/api/teams", Needed::Operator),
             ("GET", "/api/audit", Needed::Operator),
+            ("GET", "/usage", Needed::Viewer),
+            ("GET", "/api/budgets", Needed::Viewer),
+            ("GET", "/requests/", Needed::Operator),
             ("GET", "/api/health/", Needed::Operator),
             ("GET", "//api/health", Needed::Operator),
             ("OPTIONS", "/metrics", Needed::Operator),
         ] {
-            let method = Method::from_bytes(method.as_bytes()).unwrap();
-            assert_eq!(needed(&method, path), expected, "{method} {path}");
+            assert_eq!(needed(method, path), expected, "{method} {path}");
         }
     }
 

@@ -48,6 +48,8 @@ struct Bench {
     until: Instant,
     /// Until then the bench holds without exception: the provider set the time.
     closed_until: Option<Instant>,
+    /// Until then no success ends the bench: the operator set the time.
+    held_until: Option<Instant>,
     cause: BenchCause,
 }
 
@@ -202,11 +204,12 @@ impl CircuitBreaker {
         self.lift(now)
     }
 
-    /// Ends a bench, except for a pause that the provider demanded: a request admitted
-    /// before says nothing about that.
+    /// Ends a bench, except for a pause that the provider demanded or the operator set: a
+    /// request admitted before, or as the last resort, says nothing about that.
     fn lift(&mut self, now: Instant) -> bool {
         if let Some(bench) = &mut self.bench
-            && let Some(until) = bench.closed_until.filter(|until| now < *until)
+            && let Some(until) = bench.closed_until.max(bench.held_until)
+            && now < until
         {
             bench.until = until;
             return false;
@@ -300,14 +303,17 @@ impl CircuitBreaker {
     ) -> Option<Duration> {
         let until = now + wait.min(MAX_BENCH);
         self.on_trial = false;
-        let old = self.bench.as_ref();
-        if old.is_some_and(|bench| bench.until >= until) {
+        let held = matches!(cause, BenchCause::ByHand { .. }).then_some(until);
+        if let Some(old) = self.bench.as_mut().filter(|bench| bench.until >= until) {
+            old.held_until = old.held_until.max(held);
             return None;
         }
+        let old = self.bench.as_ref();
         self.bench = Some(Bench {
             since: now,
             until,
             closed_until: old.and_then(|bench| bench.closed_until),
+            held_until: old.and_then(|bench| bench.held_until).max(held),
             cause,
         });
         Some(wait)

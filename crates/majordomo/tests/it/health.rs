@@ -279,3 +279,24 @@ async fn a_straggler_of_a_benched_target_does_not_lengthen_the_bench() {
     assert_eq!(fixture.benched_secs("fp/a"), 2, "three seconds later");
     assert_eq!(fixture.fp.call_count("a"), 3, "and it is not retried there");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_bench_by_hand_stays_although_the_last_resort_succeeds() {
+    let fixture = Fixture::new();
+    let health = fixture.registry.health();
+    health.bench("fp/a", secs(600), "maintenance");
+    for _ in 0..2 {
+        assert_eq!(
+            fixture.served_by("fp/a").await,
+            "fp/a",
+            "nothing else can serve"
+        );
+        assert!(
+            !fixture.is_healthy("fp/a"),
+            "only the operator or time ends it"
+        );
+    }
+    assert_eq!(fixture.served_by("fp/a,fp/b").await, "fp/b");
+    health.unbench("fp/a");
+    assert_eq!(fixture.served_by("fp/a,fp/b").await, "fp/a");
+}

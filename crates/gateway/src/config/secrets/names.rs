@@ -55,6 +55,7 @@ pub(in crate::config) const SETTINGS: &[&str] = &[
     "budget",
     "cache",
     "cache_read",
+    "capture",
     "cache_write",
     "cache_write_1h",
     "capacity",

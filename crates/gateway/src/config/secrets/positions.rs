@@ -32,13 +32,14 @@ const ORDINARY: [&str; 13] = [
 ];
 
 /// Settings of a client key that are no secrets.
-const KEY_SETTINGS: [&str; 9] = [
+const KEY_SETTINGS: [&str; 10] = [
     "name",
     "team",
     "role",
     "scope",
     "expires",
     "asserts_users",
+    "capture",
     "limits",
     "budget",
     "when_exhausted",
@@ -91,7 +92,9 @@ impl HiddenSpans {
                     match (most_similar(name.get_ref(), known), value.get_ref()) {
                         (Some("hash" | "key"), _) => self.secret(value),
                         (Some("limits" | "budget"), DeValue::Table(_)) => self.ordinary(value),
-                        (Some("asserts_users"), DeValue::Boolean(_)) => self.ordinary(value),
+                        (Some("asserts_users" | "capture"), DeValue::Boolean(_)) => {
+                            self.ordinary(value)
+                        }
                         (Some("expires"), DeValue::Datetime(_)) => self.ordinary(value),
                         (Some(name), DeValue::String(_)) if name != "models" => {
                             self.ordinary(value);

@@ -3,13 +3,18 @@
 //! One file per screen. The page is a client of the same data as `/api`, and no second way
 //! in: the trust boundary was passed before this module is asked.
 
+mod captured;
+mod config;
 mod connect;
 mod headers;
+mod keys;
 pub(super) mod now;
+mod playground;
 mod request;
 mod routes;
 pub(super) mod rows;
 mod targets;
+mod usage;
 
 use std::sync::Arc;
 
@@ -49,10 +54,14 @@ pub(super) async fn respond(
         "/" => now::render(context).await,
         "/targets" => targets::render(context),
         "/routes" => routes::render(context),
+        "/playground" => playground::render(context).await,
+        "/config" => config::render(context),
+        "/keys" => keys::render(context).await,
+        "/usage" => usage::render(context).await,
         "/connect" => connect::render(context).await,
         _ => {
             let id = path.strip_prefix("/requests/")?;
-            match request::render(context, id) {
+            match request::render(context, id).await {
                 Some(html) => html,
                 None => {
                     let text = "It is older than what is kept, or it never was.";
@@ -80,6 +89,14 @@ impl PageContext<'_> {
         Frame::new(screen, env!("CARGO_PKG_VERSION"))
             .seen_by(self.caller.viewer())
             .with_notices(notices)
+            .capturing(self.captures())
+    }
+
+    /// Whether the requests of any key that the viewer sees are captured.
+    fn captures(&self) -> bool {
+        let (keys, sees) = (self.server.keys(), self.caller.sees());
+        let mut captured = keys.all().filter(|key| key.is_captured());
+        captured.any(|key| sees.includes(Some(key.name()), key.team()))
     }
 
     /// A parameter of the query string.

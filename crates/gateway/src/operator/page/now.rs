@@ -27,7 +27,7 @@ pub(super) async fn render(context: &PageContext<'_>) -> String {
         rows,
         filter: Filter::new(context.parameter("q"), context.parameter("state")),
         first_model,
-        kept: context.state.server.traces > 0,
+        most_kept: context.state.server.traces,
     };
     majordomo_page::now(&context.frame(Screen::Now), &view)
 }

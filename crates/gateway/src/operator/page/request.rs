@@ -6,12 +6,12 @@ use majordomo_page::{
 };
 use majordomo_rules::{ConditionTrace, RuleTrace};
 
-use super::{PageContext, rows};
+use super::{PageContext, captured, rows};
 use crate::outcome::AttemptSummary;
 use crate::record::{FinishedRequest, UpstreamCall};
 
 /// Renders a request by its id, if it runs or is kept.
-pub(super) fn render(context: &PageContext<'_>, id: &str) -> Option<String> {
+pub(super) async fn render(context: &PageContext<'_>, id: &str) -> Option<String> {
     let (frame, sees) = (context.frame(Screen::Request), context.caller.sees());
     if let Some(open) = context.server.live.open.get(id) {
         if !sees.includes(open.key.as_deref(), open.team.as_deref()) {
@@ -29,7 +29,9 @@ pub(super) fn render(context: &PageContext<'_>, id: &str) -> Option<String> {
     if !sees.includes(caller.key.as_deref(), caller.team.as_deref()) {
         return None;
     }
-    Some(majordomo_page::request(&frame, &view(context, &record)))
+    let mut view = view(context, &record);
+    view.captured = captured::view(context, &record).await;
+    Some(majordomo_page::request(&frame, &view))
 }
 
 fn view(context: &PageContext<'_>, record: &FinishedRequest) -> RequestView {
@@ -41,6 +43,7 @@ fn view(context: &PageContext<'_>, record: &FinishedRequest) -> RequestView {
     let path = record.endpoint.path.unwrap_or_default();
     RequestView {
         summary: rows::finished(record),
+        captured: None,
         endpoint: format!("{} {path}", record.endpoint.method),
         stream: record.stream,
         route: record.route().map(str::to_owned),

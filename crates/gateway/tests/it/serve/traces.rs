@@ -205,3 +205,23 @@ async fn the_configured_number_of_traces_is_kept_and_none_without_a_model() {
     .await;
     assert!(requests(&silent, 0).await.is_empty());
 }
+
+#[tokio::test]
+async fn a_refused_request_has_a_row_on_the_page_and_pushes_out_no_other() {
+    let config = format!("[server]\ntraces = 2\n{CONFIG}");
+    let gateway = TestGateway::start(&config).await;
+    send_request(
+        &gateway,
+        Protocol::Chat,
+        "long",
+        &Request::user("hi").max_tokens(9),
+    )
+    .await;
+    for _ in 0..5 {
+        gateway.post("/v1/chat/completions", "{").await;
+    }
+    let headers = [("accept", "text/html")];
+    let page = gateway.send_to_operator("/", &headers, b"").await;
+    assert_eq!(page.text().matches("refused unread").count(), 2);
+    assert!(page.text().contains(">long</bdi>"), "{}", page.text());
+}

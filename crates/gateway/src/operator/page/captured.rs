@@ -1,0 +1,68 @@
+//! What was captured of a request.
+
+use std::collections::BTreeSet;
+
+use majordomo_page::{CapturedView, ImageView, TargetImagesView};
+
+use super::{PageContext, connect};
+use crate::keys::KeyRole;
+use crate::ledger_sink::now_millis;
+use crate::operator::captures::{ImageFacts, images};
+use crate::record::FinishedRequest;
+
+/// The captured part of a request's screen. Content is for operators.
+pub(super) async fn view(
+    context: &PageContext<'_>,
+    record: &FinishedRequest,
+) -> Option<CapturedView> {
+    let caller = context.caller.key();
+    if caller.is_some_and(|key| key.role() < KeyRole::Operator) {
+        return None;
+    }
+    let captured = context.server.capture.find(&record.id)?;
+    let path = captured.path.clone();
+    let found = images(context.server, context.state, captured).await;
+    let keys = context.server.keys();
+    let now = now_millis();
+    let usable = keys.all().filter(|key| key.usable(now).is_ok());
+    let names: BTreeSet<&str> = usable.map(|key| key.name()).collect();
+    Some(CapturedView {
+        id: record.id.to_string(),
+        path,
+        key: record.caller.key.as_deref().map(str::to_owned),
+        keys: names.into_iter().map(str::to_owned).collect(),
+        models: connect::models(context).await,
+        images: found.sent.iter().map(image).collect(),
+        targets: found
+            .targets
+            .iter()
+            .map(|target| TargetImagesView {
+                target: target.target.clone(),
+                note: match &target.passed_over {
+                    Some(reason) => format!("would be skipped: {reason}"),
+                    None => target.changes.join(", "),
+                },
+                images: target.images.iter().map(image).collect(),
+            })
+            .collect(),
+        problem: found.problem,
+    })
+}
+
+fn image(facts: &ImageFacts) -> ImageView {
+    let mut words: Vec<String> = facts.media_type.iter().cloned().collect();
+    words.extend(
+        facts
+            .pixels
+            .map(|(width, height)| format!("{width} × {height}")),
+    );
+    words.extend(facts.bytes.map(|bytes| format!("{bytes} bytes")));
+    words.extend(facts.tokens.map(|tokens| format!("about {tokens} tokens")));
+    ImageView {
+        href: facts.href.clone(),
+        facts: match words.is_empty() {
+            true => "given by its address".to_owned(),
+            false => words.join(", "),
+        },
+    }
+}

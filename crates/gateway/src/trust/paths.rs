@@ -1,0 +1,79 @@
+//! Every path of the operator's listener and the role that it needs.
+//!
+//! The listener serves nothing that is not listed here, so that a new path gets its role, and
+//! the test that walks all of them as a viewer of one team cannot miss it.
+
+/// What a request requires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needed {
+    /// Nothing: it reveals nothing protected.
+    Nothing,
+    /// A viewer, who sees what concerns its own team.
+    Viewer,
+    /// A viewer of everything.
+    ViewerOfAll,
+    /// An operator.
+    Operator,
+}
+
+/// The paths with their methods. The last segment `*` stands for the rest of a path.
+pub(crate) const PATHS: &[(&str, &str, Needed)] = &[
+    ("GET", "/healthz", Needed::Nothing),
+    ("GET", "/readyz", Needed::Nothing),
+    ("GET", "/", Needed::Viewer),
+    ("GET", "/requests/*", Needed::Viewer),
+    ("GET", "/usage", Needed::Viewer),
+    ("GET", "/connect", Needed::Viewer),
+    ("GET", "/targets", Needed::Operator),
+    ("GET", "/routes", Needed::Operator),
+    ("GET", "/keys", Needed::Operator),
+    ("GET", "/config", Needed::Operator),
+    ("GET", "/playground", Needed::Operator),
+    ("GET", "/api/requests", Needed::Viewer),
+    ("GET", "/api/requests/*", Needed::Viewer),
+    ("GET", "/api/usage", Needed::Viewer),
+    ("GET", "/api/budgets", Needed::Viewer),
+    ("GET", "/api/health", Needed::ViewerOfAll),
+    ("GET", "/metrics", Needed::ViewerOfAll),
+    // A dry run: no upstream calls and no side effects.
+    ("POST", "/api/explain", Needed::ViewerOfAll),
+    // Events of all teams.
+    ("GET", "/api/events", Needed::Operator),
+    ("POST", "/api/try", Needed::Operator),
+    ("POST", "/api/targets/*", Needed::Operator),
+    ("POST", "/api/playground", Needed::Operator),
+    ("GET", "/api/keys", Needed::Operator),
+    ("POST", "/api/keys", Needed::Operator),
+    ("POST", "/api/keys/*", Needed::Operator),
+    ("PATCH", "/api/keys/*", Needed::Operator),
+    ("DELETE", "/api/keys/*", Needed::Operator),
+    ("GET", "/api/teams", Needed::Operator),
+    ("PUT", "/api/teams/*", Needed::Operator),
+    ("DELETE", "/api/teams/*", Needed::Operator),
+    ("GET", "/api/audit", Needed::Operator),
+    ("GET", "/api/captures/*", Needed::Operator),
+    ("GET", "/api/config", Needed::Operator),
+    ("POST", "/api/config/check", Needed::Operator),
+];
+
+/// Whether a path is listed, whatever the method.
+pub(crate) fn is_listed(path: &str) -> bool {
+    PATHS.iter().any(|(_, listed, _)| matches(listed, path))
+}
+
+/// What a request requires. Anything that is not listed requires an operator.
+pub(super) fn needed(method: &str, path: &str) -> Needed {
+    let method = if method == "HEAD" { "GET" } else { method };
+    let mut listed = PATHS.iter();
+    let listed = listed.find(|(known, listed, _)| *known == method && matches(listed, path));
+    listed.map_or(Needed::Operator, |(_, _, needed)| *needed)
+}
+
+fn matches(listed: &str, path: &str) -> bool {
+    match listed.strip_suffix('*') {
+        Some(prefix) => path
+            .strip_prefix(prefix)
+            .is_some_and(|rest| !rest.is_empty()),
+        None => listed == path,
+    }
+}
