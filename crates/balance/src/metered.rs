@@ -12,7 +12,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use futures_core::Stream;
 use majordomo::clock::Clock;
-use majordomo::llm::{Change, Dialect, ModelExtras, RawChunk, RawChunkStream};
+use majordomo::llm::{Change, Dialect, ModelExtras, Quota, RawChunk, RawChunkStream};
 use majordomo::{
     BoxFuture, Capabilities, Error, ErrorKind, Event, EventStream, Model, ModelExt, Request,
     Response, Result, Usage,
@@ -136,6 +136,10 @@ impl ModelExtras for Metered {
 
     fn own_token_count(&self, request: Request) -> BoxFuture<'_, Result<u64>> {
         self.model.count_tokens(request)
+    }
+
+    fn own_quota(&self) -> Option<Quota> {
+        self.model.extras()?.own_quota()
     }
 
     fn own_embeddings<'a>(

@@ -14,7 +14,7 @@ use majordomo::chain::{
     PendingAttempt,
 };
 use majordomo::llm::{HeuristicEstimator, TokenEstimator};
-use majordomo_ledger::{Quantities, SettleClass};
+use majordomo_ledger::{Cost, Quantities, SettleClass};
 use tokio::time::timeout_at;
 
 use crate::clip::clip;
@@ -167,6 +167,7 @@ impl CallJournal {
         let at = i64::try_from(call.at.as_millis()).unwrap_or(i64::MAX);
         let at = unix_millis(request.arrived).saturating_add(at);
         call.price = request.pricing.price(&call.target, at);
+        call.client_paid = attempt.client_paid;
         let estimated = Quantities::from(&call.usage);
         let price = call.price.as_ref();
         let mut calls = self.calls();
@@ -180,7 +181,10 @@ impl CallJournal {
             caller: &request.caller,
             model: &request.model,
             input_estimate: call.usage.input,
-            cost_estimate: price.and_then(|price| price.cost(&estimated)),
+            cost_estimate: match call.client_paid {
+                true => Some(Cost::ZERO),
+                false => price.and_then(|price| price.cost(&estimated)),
+            },
         });
         calls.push(JournalEntry {
             call,
@@ -276,6 +280,7 @@ impl UpstreamCall {
             usage: Default::default(),
             usage_source: UsageSource::Estimated,
             settle: SettleClass::Estimated,
+            client_paid: false,
             price: None,
             cost: None,
         }

@@ -25,6 +25,9 @@ pub(crate) fn describe(headers: &mut HeaderMap, front: Front, exchange: &Exchang
     if front == Front::Messages {
         insert("request-id", exchange.id());
     }
+    if let Some(id) = exchange.client_request_id() {
+        insert("x-request-id", id);
+    }
     if let Some(target) = exchange.target() {
         insert("x-majordomo-target", &printable(target));
     }

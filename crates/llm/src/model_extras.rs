@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::{
-    BoxFuture, Change, Dialect, Error, ErrorKind, HeuristicEstimator, Model, RawChunkStream,
+    BoxFuture, Change, Dialect, Error, ErrorKind, HeuristicEstimator, Model, Quota, RawChunkStream,
     Request, ResponseStream, Result, TokenEstimator,
 };
 
@@ -82,6 +82,12 @@ pub trait ModelExtras: Model {
         _body: Bytes,
     ) -> BoxFuture<'a, Result<Bytes>> {
         unsupported("embeddings are not supported in this dialect")
+    }
+
+    /// Takes what the last response reported of the key's rate limits, unless it was taken
+    /// before. Only models of a provider with several keys report it.
+    fn own_quota(&self) -> Option<Quota> {
+        None
     }
 }
 

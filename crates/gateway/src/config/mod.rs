@@ -15,6 +15,7 @@ mod alias_cycles;
 mod autodetect;
 mod balance;
 mod chain;
+mod client_credentials;
 mod condition;
 mod demo;
 mod diagnostic;

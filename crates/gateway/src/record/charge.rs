@@ -7,9 +7,13 @@ use super::{FinishedRequest, UpstreamCall, UsageSource};
 /// Settles the calls of a record, at the prices of their start.
 pub(crate) fn charge(record: &mut FinishedRequest) {
     for call in &mut record.calls {
-        call.settle = settle(call.usage_source);
+        call.settle = match (settle(call.usage_source), call.client_paid) {
+            (SettleClass::Free, _) => SettleClass::Free,
+            (_, true) => SettleClass::ClientPaid,
+            (known, false) => known,
+        };
         call.cost = match (call.settle, &call.price) {
-            (SettleClass::Free, _) => Some(Cost::ZERO),
+            (SettleClass::Free | SettleClass::ClientPaid, _) => Some(Cost::ZERO),
             (_, price) => {
                 let used = Quantities::from(&call.usage);
                 price.as_ref().and_then(|price| price.cost(&used))

@@ -21,10 +21,11 @@ const SECRET_WORDS: [&str; 14] = [
 ];
 
 /// Names that misspelled keys are compared with.
-pub(in crate::config) const SECRET_NAMES: [&str; 13] = [
+pub(in crate::config) const SECRET_NAMES: [&str; 14] = [
     "key",
     "keys",
     "api_key",
+    "api_keys",
     "apikey",
     "token",
     "secret",
@@ -41,7 +42,7 @@ pub(in crate::config) const SECRET_NAMES: [&str; 13] = [
 const HARMLESS: [&str; 2] = ["legacy_max_tokens", "max_tokens"];
 
 /// Keys whose values may be displayed, and sections that contain only such keys.
-pub(in crate::config) const SETTINGS: [&str; 111] = [
+pub(in crate::config) const SETTINGS: [&str; 112] = [
     "above",
     "active",
     "advance_on_permanent",
@@ -142,6 +143,7 @@ pub(in crate::config) const SETTINGS: [&str; 111] = [
     "tokens_per_minute",
     "tools",
     "total",
+    "trace",
     "trace_bytes",
     "traces",
     "ttl",

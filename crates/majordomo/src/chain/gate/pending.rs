@@ -24,6 +24,8 @@ pub struct PendingAttempt<'a> {
     pub request: &'a Request,
     /// When the attempt began, by the registry's clock.
     pub began: Instant,
+    /// Whether it is sent with the client's own credential, so that the client pays for it.
+    pub client_paid: bool,
     pub(in crate::chain) model: &'a dyn Model,
     /// The body of an embeddings request.
     pub(in crate::chain) body: Option<&'a Bytes>,
