@@ -13,7 +13,8 @@ use bytes::Bytes;
 use futures_core::Stream;
 use majordomo::clock::Clock;
 use majordomo::llm::{
-    BatchLimits, Change, Dialect, EmbeddingModel, ImageModel, ModelExtras, RawChunk, RawChunkStream,
+    BatchLimits, Change, Dialect, EmbeddingModel, ImageModel, ModelExtras, Quota, RawChunk,
+    RawChunkStream,
 };
 use majordomo::{
     BoxFuture, Capabilities, EmbeddingRequest, EmbeddingResponse, Error, ErrorKind, Event,
@@ -138,6 +139,10 @@ impl ModelExtras for Metered {
 
     fn own_token_count(&self, request: Request) -> BoxFuture<'_, Result<u64>> {
         self.model.count_tokens(request)
+    }
+
+    fn own_quota(&self) -> Option<Quota> {
+        self.model.extras()?.own_quota()
     }
 
     fn own_embeddings<'a>(

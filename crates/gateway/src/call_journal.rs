@@ -14,7 +14,7 @@ use majordomo::chain::{
     PendingAttempt,
 };
 use majordomo::llm::{HeuristicEstimator, TokenEstimator};
-use majordomo_ledger::{Quantities, SettleClass};
+use majordomo_ledger::{Cost, Quantities, SettleClass};
 use tokio::time::timeout_at;
 
 use crate::clip::clip;
@@ -175,6 +175,7 @@ impl CallJournal {
             None => request.pricing.price(&call.target, at),
         };
         call.images = attempt.images;
+        call.client_paid = attempt.client_paid;
         let estimated = call.quantities();
         let price = call.price.as_ref();
         let mut calls = self.calls();
@@ -188,7 +189,10 @@ impl CallJournal {
             caller: &request.caller,
             model: &request.model,
             input_estimate: call.usage.input,
-            cost_estimate: price.and_then(|price| price.cost(&estimated)),
+            cost_estimate: match call.client_paid {
+                true => Some(Cost::ZERO),
+                false => price.and_then(|price| price.cost(&estimated)),
+            },
         });
         calls.push(JournalEntry {
             call,
@@ -301,6 +305,7 @@ impl UpstreamCall {
             images: 0,
             usage_source: UsageSource::Estimated,
             settle: SettleClass::Estimated,
+            client_paid: false,
             price: None,
             cost: None,
         }

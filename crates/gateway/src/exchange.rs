@@ -24,7 +24,8 @@ use crate::pricing::Pricing;
 use crate::quota::{AttemptLimits, CallerLimits};
 use crate::record::{
     Description, FinishedRequest, Needs, RequestKind, ResponseMetadata, RoutedRequest, Sinks,
-    StartedRequest, TraceParent, UpstreamCall, UsageSource, charge, cut, limit_changes, total,
+    SpanIds, StartedRequest, TraceParent, UpstreamCall, UsageSource, charge, cut, limit_changes,
+    total,
 };
 use crate::refusal::RequestError;
 use crate::routes::RouteTrace;
@@ -140,7 +141,25 @@ impl Exchange {
     pub(crate) fn set_trace_parent(&mut self, parent: impl FnOnce() -> Option<TraceParent>) {
         if self.needs.metadata {
             self.record.trace_parent = parent();
+            let ids = self.record.trace_parent.as_ref();
+            let ids = ids.and_then(TraceParent::ids);
+            self.record.span_ids = Some(SpanIds::below(ids));
         }
+    }
+
+    /// The request's own span, if a sink needs it.
+    pub(crate) fn span_ids(&self) -> Option<SpanIds> {
+        self.record.span_ids
+    }
+
+    /// Keeps the id that the client gave the request.
+    pub(crate) fn set_client_request_id(&mut self, id: Option<&str>) {
+        self.record.client_request_id = id.map(Box::from);
+    }
+
+    /// The id that the client gave the request.
+    pub(crate) fn client_request_id(&self) -> Option<&str> {
+        self.record.client_request_id.as_deref()
     }
 
     /// Marks the response as a stream.

@@ -45,6 +45,7 @@ mod operator;
 mod outcome;
 mod pricing;
 mod processors;
+mod propagation;
 mod quota;
 mod record;
 mod refusal;
@@ -83,8 +84,8 @@ pub use majordomo_rules::{
 pub use outcome::RequestOutcome;
 pub use record::{
     CallOutcome, FinishedRequest, Needs, RequestKind, RequestParameters, RequestSink,
-    ResponseMetadata, RoutedRequest, StartedCall, StartedRequest, TraceParent, UpstreamCall,
-    UsageSource,
+    ResponseMetadata, RoutedRequest, SpanIds, StartedCall, StartedRequest, TraceParent,
+    UpstreamCall, UsageSource,
 };
 pub use refusal::{RequestError, RequestRefusal};
 pub use server::{Handle, Limits, Server, check_tls};

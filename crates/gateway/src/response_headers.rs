@@ -38,6 +38,9 @@ pub(crate) fn describe(headers: &mut HeaderMap, front: Front, exchange: &Exchang
     if front == Front::Messages {
         insert(&ANTHROPIC_REQUEST_ID, exchange.id().into());
     }
+    if let Some(id) = exchange.client_request_id() {
+        insert("x-request-id", id);
+    }
     if let Some(target) = exchange.target() {
         insert(&TARGET, printable(target));
     }

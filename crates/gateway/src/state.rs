@@ -49,6 +49,8 @@ pub struct GatewayState {
     pub(crate) benches: Arc<BenchHistory>,
     /// Limits beyond those of keys and teams.
     pub(crate) limits: LimitTerms,
+    /// Whether a provider is told of every request's id.
+    traces_requests: bool,
 }
 
 impl GatewayState {
@@ -140,6 +142,10 @@ impl GatewayState {
             pricing: Arc::new(Pricing::new(config, &registry)?),
             benches,
             limits: LimitTerms::new(&config.limits, earlier.map(|old| &old.limits)),
+            traces_requests: config
+                .providers
+                .iter()
+                .any(|provider| provider.options.trace == Some(true)),
             registry,
         })
     }

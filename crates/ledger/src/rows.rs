@@ -64,6 +64,9 @@ stored_enum! {
         Free = 3 "free",
         /// The process died with the attempt open.
         Lost = 4 "lost",
+        /// Paid by the client, whose own credential it was sent with. Its amounts are known
+        /// as far as the provider reported them; its cost to us is 0.
+        ClientPaid = 5 "client_paid",
     }
 }
 
@@ -132,7 +135,7 @@ impl AttemptRow {
     pub fn priced(mut self, card: Option<&PriceCard>) -> Self {
         self.price = card.map(PriceRef::from);
         self.cost = match self.settle {
-            SettleClass::Free => Some(Cost::ZERO),
+            SettleClass::Free | SettleClass::ClientPaid => Some(Cost::ZERO),
             _ => card.and_then(|card| card.cost(&self.used)),
         };
         self

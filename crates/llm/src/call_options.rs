@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Accept, Timer};
+use crate::{Accept, Timer, TraceHeaders};
 
 /// How a [`Request`](crate::Request) is executed: timeouts and the accept hook.
 ///
@@ -21,6 +21,11 @@ pub struct CallOptions {
     pub accept: Option<Arc<dyn Accept>>,
     /// Whether streams should report their usage wherever a server has to be asked for it.
     pub usage_needed: bool,
+    /// Whether to set prompt-cache breakpoints where the caller set none; `None` leaves it to
+    /// the provider's settings.
+    pub auto_cache: Option<bool>,
+    /// What providers are told of the request's trace and id.
+    pub trace: Option<Arc<TraceHeaders>>,
 }
 
 /// The hook has no `Debug` form.
@@ -31,6 +36,7 @@ impl fmt::Debug for CallOptions {
             .field("timers", &self.timers)
             .field("accept", &self.accept.is_some())
             .field("usage_needed", &self.usage_needed)
+            .field("auto_cache", &self.auto_cache)
             .finish()
     }
 }

@@ -42,6 +42,8 @@ pub enum Class {
     Auth,
     /// The client's key is invalid.
     ClientAuth,
+    /// The client's key exceeds its rate limit.
+    ClientLimited,
     /// The account's credit or quota is exhausted.
     Quota,
     /// The provider rejects this request, but neither key nor account (403): moderation,
@@ -179,9 +181,11 @@ impl Class {
             Self::Invalid | Self::Policy => {
                 (SameTarget::No, NextTarget::IfConfigured, Health::None)
             }
-            Self::ClientAuth | Self::Cancelled | Self::Deadline | Self::Local => {
-                (SameTarget::No, NextTarget::Stop, Health::None)
-            }
+            Self::ClientAuth
+            | Self::ClientLimited
+            | Self::Cancelled
+            | Self::Deadline
+            | Self::Local => (SameTarget::No, NextTarget::Stop, Health::None),
         };
         Verdict {
             same_target,
@@ -222,6 +226,11 @@ fn classify_response(error: &Error) -> Class {
         .or_else(|| by_text(error))
         .unwrap_or_else(|| by_status(error));
     match (class, error.key_owner()) {
+        (Class::RateLimited | Class::Transient, KeyOwner::Client)
+            if error.status() == Some(429) =>
+        {
+            Class::ClientLimited
+        }
         (Class::Auth | Class::Quota | Class::Forbidden, KeyOwner::Client) => Class::ClientAuth,
         (class, _) => class,
     }

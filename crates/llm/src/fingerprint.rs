@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 /// assert_eq!(before, Fingerprint::of(("https://api.example", "key")));
 /// assert_ne!(before, Fingerprint::of(("https://api.example", "another key")));
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint(u64);
 
 impl Fingerprint {

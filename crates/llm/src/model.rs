@@ -110,6 +110,20 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// Returns this provider once for each of its keys, if it has several.
+    ///
+    /// A chain then chooses among the keys; one that is rejected or exhausted rests alone.
+    /// Each has its own [`fingerprint`](Provider::fingerprint).
+    fn by_key(&self) -> Vec<Arc<dyn Provider>> {
+        Vec::new()
+    }
+
+    /// Returns `true` if requests are sent with the client's own credential, where they have
+    /// one of the provider's dialect.
+    fn takes_client_credentials(&self) -> bool {
+        false
+    }
+
     /// Checks that the required address and credential are configured.
     fn ready(&self) -> Result<()> {
         Ok(())

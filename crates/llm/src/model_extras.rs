@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::{
     BoxFuture, Change, Dialect, EmbeddingModel, Error, ErrorKind, HeuristicEstimator, ImageModel,
-    Model, RawChunkStream, Request, ResponseStream, Result, TokenEstimator,
+    Model, Quota, RawChunkStream, Request, ResponseStream, Result, TokenEstimator,
 };
 
 /// Operations with a default, for models that do better; see [`Model::extras`].
@@ -91,6 +91,12 @@ pub trait ModelExtras: Model {
 
     /// Returns the model as one that embeds texts, if it can.
     fn own_embedding_model(&self) -> Option<&dyn EmbeddingModel> {
+        None
+    }
+
+    /// Takes what the last response reported of the key's rate limits, unless it was taken
+    /// before. Only models of a provider with several keys report it.
+    fn own_quota(&self) -> Option<Quota> {
         None
     }
 }

@@ -10,9 +10,9 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::{
-    Accept, BodySpans, CallOptions, Change, ChangeRecorder, Dialect, Effort, Json, Message,
-    OutputFormat, OutputSchema, Part, Prompt, RawRecorder, Text, Timer, Tool, ToolChoice,
-    WireSource,
+    Accept, BodySpans, CallOptions, Change, ChangeRecorder, ClientCredential, Dialect, Effort,
+    Json, Message, OutputFormat, OutputSchema, Part, Prompt, RawRecorder, Text, Timer, Tool,
+    ToolChoice, TraceHeaders, WireSource,
 };
 
 /// A request to a model or chain. Cheap to clone: the [`Prompt`] is copy-on-write.
@@ -37,6 +37,7 @@ pub struct Request {
     change_recorder: Option<ChangeRecorder>,
     raw_recorder: Option<RawRecorder>,
     client_headers: Option<Arc<[(String, String)]>>,
+    client_credential: Option<ClientCredential>,
 }
 
 impl Request {
@@ -93,6 +94,18 @@ impl Request {
             .map(|(_, value)| value.as_str())
     }
 
+    /// Sets the client's own credential, for providers that take it instead of theirs.
+    #[must_use]
+    pub fn with_client_credential(mut self, credential: Option<ClientCredential>) -> Self {
+        self.client_credential = credential;
+        self
+    }
+
+    /// Returns the client's own credential, if it has one.
+    pub fn client_credential(&self) -> Option<&ClientCredential> {
+        self.client_credential.as_ref()
+    }
+
     /// Returns the prompt, whose lists a client fills. The request's other lists are the
     /// caller's timers and headers, which the HTTP head limits.
     pub(crate) fn counted(&self) -> &Prompt {
@@ -103,6 +116,7 @@ impl Request {
             change_recorder: _,
             raw_recorder: _,
             client_headers: _,
+            client_credential: _,
         } = self;
         prompt
     }
@@ -294,6 +308,21 @@ impl Request {
     #[must_use]
     pub fn needs_usage(mut self, needed: bool) -> Self {
         self.options.usage_needed = needed;
+        self
+    }
+
+    /// Sets whether prompt-cache breakpoints are set where the caller set none, for providers
+    /// whose cache needs them. `None` leaves it to the provider's settings.
+    #[must_use]
+    pub fn auto_cache(mut self, on: Option<bool>) -> Self {
+        self.options.auto_cache = on;
+        self
+    }
+
+    /// Sets what providers are told of the request's trace and id.
+    #[must_use]
+    pub fn trace(mut self, trace: Option<Arc<TraceHeaders>>) -> Self {
+        self.options.trace = trace;
         self
     }
 

@@ -75,6 +75,7 @@ mod tests {
             Class::RateLimited,
             Class::Auth,
             Class::ClientAuth,
+            Class::ClientLimited,
             Class::Quota,
             Class::Forbidden,
             Class::Conflict,

@@ -102,6 +102,7 @@ pub mod clock;
 mod default_registry;
 pub mod dsn;
 pub mod health;
+mod keys;
 pub mod nearest;
 pub mod observe;
 pub mod registry;
@@ -127,8 +128,8 @@ pub mod providers {
     #[cfg(feature = "exact-tokens")]
     pub use majordomo_providers::count_text;
     pub use majordomo_providers::{
-        AnthropicVersion, CapabilityOverrides, Compatible, HttpProvider, Protocol, ProviderKind,
-        Settings,
+        AnthropicVersion, CapabilityOverrides, Compatible, HttpProvider, MAX_KEYS, Protocol,
+        ProviderKind, Settings,
     };
 }
 

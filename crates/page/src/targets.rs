@@ -40,6 +40,8 @@ pub struct TargetRow {
     pub first_token: Option<(Duration, Duration)>,
     /// Output tokens per second after the first one, median.
     pub speed: Option<f64>,
+    /// What is left of the rate limits of one of several keys.
+    pub quota: Option<String>,
     /// Input tokens, and how many of them the provider read from its cache.
     pub cached: (u64, u64),
 }
@@ -144,6 +146,7 @@ fn row(target: &TargetRow, may_change: bool) -> Markup {
                         (why)
                     }
                 }
+                @if let Some(quota) = &target.quota { div.why { (quota) } }
             }
             td { (chart::strip(&title, &target.benches)) }
             td.number {
@@ -179,7 +182,8 @@ fn row(target: &TargetRow, may_change: bool) -> Markup {
 }
 
 fn actions(target: &TargetRow) -> Markup {
-    let is_target = target.name.contains('/');
+    // The limits of one of several keys are no target of their own.
+    let is_target = target.name.contains('/') && !target.name.contains(' ');
     html! {
         @if target.status == TargetStatus::Benched {
             button.quiet type="button" data-action="release" data-target=(target.name) { "Release" }

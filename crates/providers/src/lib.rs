@@ -50,4 +50,4 @@ pub use kind::ProviderKind;
 pub use llama_swap::{LlamaSwap, RunningModel};
 /// The protocols of providers, for their dialects' names.
 pub use majordomo_wire::Protocol;
-pub use settings::{CapabilityOverrides, Settings};
+pub use settings::{CapabilityOverrides, MAX_KEYS, Settings};

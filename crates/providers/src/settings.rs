@@ -10,6 +10,9 @@ use secrecy::SecretString;
 use crate::AnthropicVersion;
 use crate::transport::{Timeouts, Transport};
 
+/// Most keys of one provider.
+pub const MAX_KEYS: usize = 32;
+
 /// A provider's name, endpoint, key and overrides. `None` selects the provider's
 /// default.
 #[derive(Clone)]
@@ -23,6 +26,8 @@ pub struct Settings {
     pub base_url: Option<String>,
     /// The API key.
     pub key: Option<SecretString>,
+    /// Several API keys, used instead of `key`; at most 32. A chain chooses among them.
+    pub keys: Vec<SecretString>,
     /// Headers of every request besides those of the dialect. Values may be secret.
     pub headers: HeaderMap,
     /// The timeouts.
@@ -45,6 +50,15 @@ pub struct Settings {
     /// Chat Completions: whether to ask for usage in streams on behalf of clients that did
     /// not. `None` asks the servers that are known to accept it.
     pub stream_usage: Option<bool>,
+    /// Anthropic: whether to set prompt-cache breakpoints in requests that have none. A
+    /// request can override it.
+    pub auto_cache: bool,
+    /// Whether requests are sent with the client's own credential, where they have one of the
+    /// provider's dialect, instead of the key.
+    pub client_credentials: bool,
+    /// Whether the provider is told of a request's trace and id. `None` passes on what the
+    /// client sent, or the gateway records; `true` also sends an id where there is none.
+    pub trace: Option<bool>,
 }
 
 /// Overrides of assumed or discovered capabilities.
@@ -66,6 +80,7 @@ impl Settings {
             transport,
             base_url: None,
             key: None,
+            keys: Vec::new(),
             headers: HeaderMap::new(),
             timeouts: None,
             limits: CapabilityOverrides::default(),
@@ -75,6 +90,9 @@ impl Settings {
             legacy_max_tokens: None,
             num_ctx: None,
             stream_usage: None,
+            auto_cache: false,
+            client_credentials: false,
+            trace: None,
         }
     }
 
@@ -89,6 +107,14 @@ impl Settings {
     #[must_use]
     pub fn key(mut self, key: Option<SecretString>) -> Self {
         self.key = key;
+        self
+    }
+
+    /// Sets several keys. A chain keeps a conversation with its key, and moves it when that
+    /// key is rejected or exhausted.
+    #[must_use]
+    pub fn keys(mut self, keys: impl IntoIterator<Item = SecretString>) -> Self {
+        self.keys = keys.into_iter().collect();
         self
     }
 
@@ -132,6 +158,7 @@ impl fmt::Debug for Settings {
         f.debug_struct("Settings")
             .field("name", &self.name)
             .field("key", &self.key.is_some())
+            .field("keys", &self.keys.len())
             .finish_non_exhaustive()
     }
 }

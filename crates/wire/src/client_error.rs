@@ -92,16 +92,16 @@ impl From<Error> for ClientError {
     }
 }
 
-handles_all!(20 of Class);
+handles_all!(21 of Class);
 
 /// The status to send to the client. An upstream that rejects the gateway's
 /// credentials is a bad gateway: the client's key and request are not at fault.
 fn status(error: &Error, class: Class) -> u16 {
     let own = |range: std::ops::Range<u16>| error.status().filter(|s| range.contains(s));
     match class {
-        Class::RateLimited | Class::Quota => 429,
+        Class::RateLimited | Class::ClientLimited | Class::Quota => 429,
         Class::Denied => own(400..600).unwrap_or(429),
-        Class::ClientAuth => own(401..404).unwrap_or(401),
+        Class::ClientAuth => own(401..404).or(own(429..430)).unwrap_or(401),
         Class::ModelNotFound => 404,
         Class::Conflict => own(400..500).unwrap_or(409),
         Class::Unsupported | Class::ContextLength | Class::Policy => own(400..500).unwrap_or(400),

@@ -71,6 +71,7 @@ pub use forwarded_calls::ForwardedCalls;
 pub use framing::Frames;
 pub use json::ReadError;
 pub use loss::{Loss, LossVerb};
+pub use messages::{mark_prompt_cache, sets_cache_marks};
 pub use model_name::{model_of, with_model};
 pub use protocol::Protocol;
 pub use read_opaque_image::read_opaque_image;

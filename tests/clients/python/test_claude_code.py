@@ -51,6 +51,27 @@ def test_it_reads_an_image(desk, png, upstream):
     assert f"I see image/png, {len(png)} bytes." in ran.out
 
 
+def test_its_own_login_reaches_its_vendor_and_nothing_else_does(desk, word):
+    login = "sk-ant-oat01-canary-" + word
+    ran = desk.run(
+        "@anthropic-ai/claude-code/cli-wrapper.cjs",
+        "--print",
+        "--model=via-subscription",
+        f"hello {word}",
+        ANTHROPIC_BASE_URL=GATEWAY,
+        ANTHROPIC_CUSTOM_HEADERS=f"x-majordomo-key: {KEY}",
+        CLAUDE_CODE_OAUTH_TOKEN=login,
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
+    )
+    assert (ran.code, ran.out.strip()) == (0, TEXT), ran.all
+    asked = asked_upstream(word)[-1]
+    assert asked["dialect"] == "messages"
+    assert asked["headers"]["authorization"] == f"Bearer {login}"
+    assert "oauth" in asked["headers"]["anthropic-beta"]
+    assert "x-api-key" not in asked["headers"] and "x-majordomo-key" not in asked["headers"]
+    assert KEY not in json.dumps(asked["headers"])
+
+
 def test_it_shows_an_error(desk):
     ran = claude(desk, "fail with 400", "--model=via-responses")
     assert ran.code != 0

@@ -71,8 +71,10 @@ class Handler(BaseHTTPRequestHandler):
             return self.whole(200, found)
         if not dialect.serves(path):
             return self.whole(404, {"error": f"no such path: {path}"})
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        received = {"dialect": prefix, "path": self.path, "headers": headers, "body": body}
         with lock:
-            asked.append({"dialect": prefix, "path": self.path, "body": body, "at": time.time()})
+            asked.append(received | {"at": time.time()})
         model = dialect.model_of(path, body)
         parsed = dialect.parse(body)
         reply = oblige(parsed) if model == "obliging" else answer(parsed)

@@ -16,6 +16,7 @@ mod autodetect;
 mod balance;
 mod capture;
 mod chain;
+mod client_credentials;
 mod cluster;
 pub(crate) mod compare;
 mod condition;

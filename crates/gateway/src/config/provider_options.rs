@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use majordomo::providers::{AnthropicVersion, Settings};
+use majordomo::providers::{AnthropicVersion, MAX_KEYS, Settings};
 use majordomo::transport::{Proxies, Timeouts, Transport, TransportConfig};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -14,6 +14,8 @@ use super::reader::{ConfigField, Section};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ProviderOptions {
+    /// Several credentials, instead of one.
+    pub api_keys: Vec<SecretString>,
     /// Headers of every request; their values are secret.
     pub headers: HeaderMap,
     /// Timeout of one attempt.
@@ -32,6 +34,12 @@ pub struct ProviderOptions {
     pub version: Option<AnthropicVersion>,
     /// The context window that Ollama is asked for.
     pub num_ctx: Option<u64>,
+    /// Whether to set prompt-cache breakpoints for clients that set none.
+    pub auto_cache: Option<bool>,
+    /// Whether the clients' own credentials are sent instead of ours.
+    pub client_credentials: Option<bool>,
+    /// Whether it is told of a request's trace and id; `None` passes on what the client sent.
+    pub trace: Option<bool>,
     /// The proxy; `None` uses the environment's.
     pub proxy: Option<ProviderProxy>,
 }
@@ -55,10 +63,16 @@ impl ProviderOptions {
         let timeouts = self.timeout.map(Timeouts::within);
         settings.timeouts = timeouts.or(settings.timeouts);
         settings.headers = self.headers.clone();
+        if !self.api_keys.is_empty() {
+            settings.keys.clone_from(&self.api_keys);
+        }
         settings.legacy_max_tokens = self.legacy_max_tokens.or(settings.legacy_max_tokens);
         settings.stream_usage = self.stream_usage.or(settings.stream_usage);
         settings.anthropic_version = self.version.unwrap_or(settings.anthropic_version);
         settings.num_ctx = self.num_ctx.or(settings.num_ctx);
+        settings.client_credentials = self.client_credentials.unwrap_or(false);
+        settings.trace = self.trace;
+        settings.auto_cache = self.auto_cache.unwrap_or(settings.auto_cache);
         let proxies = self.proxy.as_ref().map(|proxy| match proxy {
             ProviderProxy::Off => Proxies::Direct,
             ProviderProxy::Through(url) => Proxies::Fixed {
@@ -74,11 +88,15 @@ impl ProviderOptions {
 }
 
 pub(super) fn read_options(section: &mut Section<'_>) -> ProviderOptions {
+    let api_keys = section.take("api_keys");
     let headers = section.take("headers");
     let timeout = section.take("timeout");
     let version = section.take("version");
     let proxy = section.take("proxy");
+    let cache = section.take("cache");
+    let client_credentials = section.take("client_credentials");
     ProviderOptions {
+        api_keys: api_keys.as_ref().map(read_keys).unwrap_or_default(),
         headers: headers.as_ref().map(read_headers).unwrap_or_default(),
         timeout: timeout.and_then(|field| field.positive_duration()),
         images: section.flag("images"),
@@ -87,9 +105,51 @@ pub(super) fn read_options(section: &mut Section<'_>) -> ProviderOptions {
         legacy_max_tokens: section.flag("legacy_max_tokens"),
         stream_usage: section.flag("stream_usage"),
         version: version.as_ref().and_then(read_version),
+        trace: section.flag("trace"),
         num_ctx: section.number("num_ctx", 1, u64::MAX),
+        client_credentials: client_credentials.and_then(|field| field.choice(&CLIENT_CREDENTIALS)),
+        auto_cache: cache.and_then(|field| field.choice(&CACHE)),
         proxy: proxy.as_ref().and_then(read_proxy),
     }
+}
+
+/// Values of `client_credentials`.
+const CLIENT_CREDENTIALS: [(&str, bool); 2] = [("forward", true), ("ignore", false)];
+
+/// Values of `cache`, of a provider and of a route.
+pub(super) const CACHE: [(&str, bool); 2] = [("auto", true), ("off", false)];
+
+/// Several keys, each of which must differ from the others.
+fn read_keys(field: &ConfigField<'_>) -> Vec<SecretString> {
+    let Some(items) = field.items() else {
+        field.reader.hide(field.span.clone());
+        return Vec::new();
+    };
+    let hint = "write `api_keys = [\"${FIRST_KEY}\", \"${SECOND_KEY}\"]`";
+    if items.is_empty() {
+        field.report("`api_keys` is empty", hint);
+    }
+    if items.len() > MAX_KEYS {
+        let message = format!("`api_keys` has more than {MAX_KEYS} keys");
+        field.report(message, "divide them among several providers");
+        return Vec::new();
+    }
+    let mut keys: Vec<SecretString> = Vec::new();
+    for item in items {
+        let Some(key) = item.secret() else {
+            continue;
+        };
+        if item.is_literal() {
+            item.reader.note_secret();
+        }
+        let same = |known: &SecretString| known.expose_secret() == key.expose_secret();
+        if keys.iter().any(same) {
+            item.report("`api_keys` has this key twice", "list each key once");
+            continue;
+        }
+        keys.push(key);
+    }
+    keys
 }
 
 /// Headers that belong to the connection or to the encoding of the body.

@@ -6,6 +6,7 @@ use majordomo::providers::{Compatible, ProviderKind};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::Span;
+use super::client_credentials;
 use super::models::{self, ModelEntry};
 use super::provider_options::{self, ProviderOptions};
 use super::reader::{ConfigField, Section};
@@ -116,6 +117,7 @@ pub(super) fn read_providers(section: Section<'_>) -> Vec<ProviderEntry> {
             providers.extend(provider(&field, section));
         }
     }
+    client_credentials::check_one_vendor(section.reader, &providers);
     providers
 }
 
@@ -135,6 +137,15 @@ fn provider(field: &ConfigField<'_>, mut section: Section<'_>) -> Option<Provide
     if api_key.as_ref().is_some_and(ConfigField::is_literal) {
         section.reader.note_secret();
     }
+    if !options.api_keys.is_empty()
+        && let Some(api_key) = &api_key
+    {
+        section.reader.report(
+            api_key.key_span.clone(),
+            format!("{} has both `api_key` and `api_keys`", section.title),
+            "list all keys in `api_keys`",
+        );
+    }
     let origin = if let Some(dsn) = &dsn {
         for other in [&kind_field, &base_url, &api_key].into_iter().flatten() {
             section.reader.report(
@@ -145,6 +156,14 @@ fn provider(field: &ConfigField<'_>, mut section: Section<'_>) -> Option<Provide
         }
         match read_dsn(dsn) {
             None if dsn.is_unknown() => Some(UNKNOWN),
+            Some(with_token) if with_token.token.is_some() && !options.api_keys.is_empty() => {
+                section.reader.report(
+                    dsn.key_span.clone(),
+                    format!("{} has a key in `dsn` as well as `api_keys`", section.title),
+                    "list all keys in `api_keys`, and leave the DSN without a token",
+                );
+                None
+            }
             dsn => dsn.map(ProviderSource::Dsn),
         }
     } else {

@@ -8,6 +8,7 @@ use toml::de::DeValue;
 
 use super::Span;
 use super::condition::{self, ConditionEntry};
+use super::provider_options::CACHE;
 use super::reader::{ConfigField, ConfigReader, ConfigText, Section};
 use super::specs::SpecEntry;
 
@@ -28,6 +29,9 @@ pub struct RouteEntry {
     pub affinity: Option<Duration>,
     /// The describer for services that have none.
     pub describe: Option<SpecEntry>,
+    /// Whether to set prompt-cache breakpoints for clients that set none; `None` leaves it to
+    /// the providers.
+    pub auto_cache: Option<bool>,
     /// Smart rules, in order.
     pub smart: Vec<SmartRule>,
     /// Position of the route's name.
@@ -196,6 +200,8 @@ fn route(mut section: Section<'_>) -> Option<(RouteEntry, ConfigText)> {
     let describe = section
         .take("describe")
         .and_then(|field| SpecEntry::describer(&field));
+    let cache = section.take("cache");
+    let auto_cache = cache.and_then(|field| field.choice(&CACHE));
     let smart = section
         .take("smart")
         .and_then(|field| field.sections("[[routes.smart]]"));
@@ -209,6 +215,7 @@ fn route(mut section: Section<'_>) -> Option<(RouteEntry, ConfigText)> {
         within,
         affinity: affinity.flatten(),
         describe,
+        auto_cache,
         smart,
         span: name.span.clone(),
     };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Response;
 
+use super::client_context::with_client_context;
 use super::generate::{invalid, json, undecodable};
 use crate::admitted::AdmittedRequest;
 use crate::fronts::Front;
@@ -51,7 +52,8 @@ async fn count(
     let model = named.ok_or_else(|| invalid("the request names no model"))?;
     admitted.exchange.set_model(&model);
     admitted.allow(&model)?;
-    let plan = state.plan_count(&model, incoming.request, admitted).await?;
+    let request = with_client_context(incoming.request, front, state, admitted);
+    let plan = state.plan_count(&model, request, admitted).await?;
     admitted.exchange.add_changes(plan.changes);
     let (chain, request) = (plan.chain, plan.request);
     admitted.exchange.routed(&chain, plan.trace, Some(&request));

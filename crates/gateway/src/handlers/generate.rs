@@ -12,10 +12,11 @@ use majordomo_wire::{
 };
 use tokio::time::timeout;
 
+use super::client_context::with_client_context;
 use crate::admitted::AdmittedRequest;
 use crate::call_journal::CallJournal;
 use crate::client_error::for_client;
-use crate::fronts::{Front, StreamMode, forwarded_headers};
+use crate::fronts::{Front, StreamMode};
 use crate::heavy_lane::LaneHandle;
 use crate::quota::AttemptLimits;
 use crate::refusal::{RequestRefusal, Result};
@@ -84,9 +85,7 @@ async fn plan_request(
     admitted.allow(&model)?;
     let limits = admitted.exchange.limits();
     let budgeted = limits.is_some_and(|limits| limits.stack().has_budget());
-    let request = request
-        .client_headers(forwarded_headers(&admitted.headers))
-        .needs_usage(budgeted);
+    let request = with_client_context(request, front, state, admitted).needs_usage(budgeted);
     let key = admitted.key.as_ref().map(|key| key.name());
     let gate = admitted.exchange.gate(&state.pricing);
     let scope = Scope::gated(key.unwrap_or_default(), Arc::clone(&gate));

@@ -2,9 +2,10 @@
 //! response.
 //!
 //! Handlers know dialects only through [`Front`](crate::fronts::Front). May use
-//! `admitted`, `clock`, `exchange`, `fronts`, `heavy_lane`, `refusal`, `relay`, `request_id`,
-//! `respond`, `response_body`, `response_headers` and `state`.
+//! `admitted`, `clock`, `exchange`, `fronts`, `heavy_lane`, `keys`, `refusal`, `relay`,
+//! `request_id`, `respond`, `response_body`, `response_headers` and `state`.
 
+mod client_context;
 mod count_tokens;
 mod embeddings;
 mod generate;

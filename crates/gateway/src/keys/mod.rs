@@ -27,6 +27,9 @@ use hash::prefix;
 pub(crate) use hash::{Hash, sha256, unhex};
 pub use role::KeyRole;
 
+/// The header of a key of ours, for clients whose usual header holds another credential.
+pub(crate) const GATEWAY_KEY: &str = "x-majordomo-key";
+
 /// All keys: those of the configuration file, and those of the store.
 #[derive(Clone, Default)]
 pub struct ClientKeys {

@@ -76,6 +76,8 @@ families! {
         "Tokens as reported by providers, else estimated.";
     TOKEN_PORTIONS = Counter "token_portions_total" ["target", "kind"]
         "Cached and reasoning tokens, which are part of input and output.";
+    ROUTE_TOKENS = Counter "route_tokens_total" ["route", "kind"]
+        "Input tokens by route, and the portions that prompt caches read and wrote.";
     COST = Counter "cost_usd_total" ["target"]
         "Cost of calls with a known price, in US dollars.";
     UNPRICED_CALLS = Counter "unpriced_calls_total" ["target"]

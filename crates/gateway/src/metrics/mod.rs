@@ -44,6 +44,7 @@ pub(crate) struct Metrics {
     descriptions: Counter,
     describe_tokens: Counter,
     token_portions: Counter,
+    route_tokens: Counter,
     cost: Counter,
     unpriced: Counter,
     took: Histogram,
@@ -87,6 +88,9 @@ impl Metrics {
                 }
             }
         }
+        if let Some(route) = ended.route() {
+            self.prompted(route, &ended.usage);
+        }
         for call in &ended.calls {
             self.charged(call);
         }
@@ -103,6 +107,20 @@ impl Metrics {
         self.took.observe(ended.took);
         if let Some(time) = ended.first_token {
             self.first_token.observe(time);
+        }
+    }
+
+    /// Counts the prompt of a route's request, and how much of it a provider's cache held.
+    fn prompted(&self, route: &str, usage: &Usage) {
+        for (kind, count) in [
+            ("input", usage.input),
+            ("cache_read", usage.cache_read),
+            ("cache_write", usage.cache_write),
+        ] {
+            if count > 0 {
+                let labels = [("route", route), ("kind", kind)];
+                self.route_tokens.add(&labels, count);
+            }
         }
     }
 
@@ -169,6 +187,7 @@ impl Metrics {
             (&families::DESCRIPTIONS, &self.descriptions),
             (&families::DESCRIBE_TOKENS, &self.describe_tokens),
             (&families::TOKEN_PORTIONS, &self.token_portions),
+            (&families::ROUTE_TOKENS, &self.route_tokens),
             (&families::UNPRICED_CALLS, &self.unpriced),
         ] {
             page.counter(family, counter);

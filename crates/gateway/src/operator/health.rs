@@ -2,7 +2,8 @@
 
 use http::StatusCode;
 use majordomo::Class;
-use majordomo::health::{BenchCause, HealthStatus};
+use majordomo::health::{BenchCause, HealthStatus, QuotaStatus};
+use majordomo::llm::QuotaWindow;
 use serde::Serialize;
 
 use crate::cluster::ClusterReport;
@@ -72,6 +73,41 @@ struct TargetHealth {
     until_seconds: Option<f64>,
     failures: u32,
     rounds: u32,
+    /// What is left of the rate limits of one of several keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quota: Option<QuotaReport>,
+}
+
+/// What a provider last reported of a key's rate limits.
+#[derive(Serialize)]
+struct QuotaReport {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests: Option<WindowReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<WindowReport>,
+}
+
+#[derive(Serialize)]
+struct WindowReport {
+    limit: u64,
+    left: u64,
+    /// Seconds until it is full again, as far as known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resets_seconds: Option<f64>,
+}
+
+impl From<QuotaStatus> for QuotaReport {
+    fn from(quota: QuotaStatus) -> Self {
+        let report = |window: QuotaWindow| WindowReport {
+            limit: window.limit,
+            left: window.left,
+            resets_seconds: window.resets_in.map(|wait| wait.as_secs_f64()),
+        };
+        Self {
+            requests: quota.requests.map(report),
+            tokens: quota.tokens.map(report),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -108,6 +144,7 @@ impl From<HealthStatus> for TargetHealth {
             until_seconds: status.until_usable.map(|time| time.as_secs_f64()),
             failures: status.failures,
             rounds: status.rounds,
+            quota: status.quota.map(QuotaReport::from),
         }
     }
 }
@@ -190,6 +227,7 @@ mod tests {
             probing: false,
             on_trial: false,
             declared: true,
+            quota: None,
         }
     }
 

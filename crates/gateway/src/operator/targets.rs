@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, Response, StatusCode, header};
+use majordomo::health::key_subject;
 use majordomo::nearest::nearest_few;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
@@ -116,19 +117,25 @@ fn bench(state: &GatewayState, target: String) -> Response<OperatorBody> {
     json_page(StatusCode::OK, &report)
 }
 
-/// Releases a target and its provider's credential.
+/// Releases a target and its provider's credentials.
 fn release(state: &GatewayState, target: String) -> Response<OperatorBody> {
     let health = state.registry.health();
     let provider = target.split('/').next().unwrap_or_default();
-    let mut subjects = vec![target.as_str(), provider];
+    let mut subjects = vec![target.clone(), provider.to_owned()];
     subjects.dedup();
-    let benched = |subject: &&str| {
+    // A provider may have several keys, each with its own limits.
+    let model = target.split_once('/').map(|(_, model)| model);
+    let keys = (1..).map(|number| key_subject(provider, number));
+    for key in keys.take_while(|key| health.status(key).is_some()) {
+        subjects.extend(model.map(|model| format!("{key}/{model}")));
+        subjects.push(key);
+    }
+    let benched = |subject: &&String| {
         let status = health.status(subject);
         status.is_some_and(|status| status.benched_for.is_some())
     };
-    let done = subjects.iter().copied().filter(benched);
-    let done: Vec<String> = done.map(str::to_owned).collect();
-    for subject in subjects {
+    let done: Vec<String> = subjects.iter().filter(benched).cloned().collect();
+    for subject in &subjects {
         health.unbench(subject);
     }
     let message = match done.as_slice() {

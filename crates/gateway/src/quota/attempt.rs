@@ -194,6 +194,8 @@ pub(crate) struct AttemptBound {
     /// Whether the attempt must be told its maximum.
     sets_max: bool,
     card: Option<Arc<PriceCard>>,
+    /// The client pays: it costs us nothing.
+    client_paid: bool,
 }
 
 impl AttemptBound {
@@ -201,6 +203,7 @@ impl AttemptBound {
         let input = attempt.input_tokens();
         let at = unix_millis(wall_clock());
         let card = limits.pricing.price(attempt.target.as_str(), at);
+        let card = card.filter(|_| !attempt.client_paid);
         let prompt = attempt.request.prompt();
         let mut bound = Self {
             input,
@@ -209,6 +212,7 @@ impl AttemptBound {
             images: 0,
             sets_max: false,
             card,
+            client_paid: attempt.client_paid,
         };
         if attempt.kind == AttemptKind::Embed {
             return bound;
@@ -245,6 +249,9 @@ impl AttemptBound {
 
     /// At the highest rates that may apply, rounded up; `None` if one is unknown.
     fn cost(&self) -> Option<Nanodollars> {
+        if self.client_paid {
+            return Some(Nanodollars(0));
+        }
         let (fixed, per_token) = self.picodollars()?;
         let output = u128::from(self.output).saturating_mul(per_token);
         let nano = fixed.saturating_add(output).div_ceil(PICO_PER_NANO);

@@ -37,6 +37,8 @@ pub struct UpstreamCall {
     pub usage_source: UsageSource,
     /// How it is settled.
     pub settle: SettleClass,
+    /// Whether it was sent with the client's own credential, so that it cost us nothing.
+    pub client_paid: bool,
     /// The price when it began.
     pub price: Option<Arc<PriceCard>>,
     /// Its cost; `None` if the price is unknown.

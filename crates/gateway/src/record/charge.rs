@@ -7,9 +7,13 @@ use super::{UpstreamCall, UsageSource};
 /// Settles calls, at the prices of their start.
 pub(crate) fn charge(calls: &mut [UpstreamCall]) {
     for call in calls {
-        call.settle = settle(call.usage_source);
+        call.settle = match (settle(call.usage_source), call.client_paid) {
+            (SettleClass::Free, _) => SettleClass::Free,
+            (_, true) => SettleClass::ClientPaid,
+            (known, false) => known,
+        };
         call.cost = match (call.settle, &call.price) {
-            (SettleClass::Free, _) => Some(Cost::ZERO),
+            (SettleClass::Free | SettleClass::ClientPaid, _) => Some(Cost::ZERO),
             (_, price) => {
                 let used = call.quantities();
                 price.as_ref().and_then(|price| price.cost(&used))

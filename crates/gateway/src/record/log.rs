@@ -19,11 +19,13 @@ impl RequestSink for RequestLog {
         });
         let charged = record.cost().filter(|_| !record.calls.is_empty());
         let cost = charged.map(tracing::field::display);
+        let client_paid = record.calls.iter().any(|call| call.client_paid);
         // The level of an event is part of its static metadata.
         macro_rules! line {
             ($level:ident, $message:literal) => {
                 tracing::$level!(
                     request = &*record.id,
+                    client_request = record.client_request_id.as_deref(),
                     key = record.caller.key.as_deref(),
                     team = record.caller.team.as_deref(),
                     dialect = %record.dialect,
@@ -35,6 +37,7 @@ impl RequestSink for RequestLog {
                     output_tokens = record.usage.output,
                     tokens_estimated = record.usage_estimated.then_some(true),
                     cost,
+                    client_paid = client_paid.then_some(true),
                     describe_calls = described.map(|_| record.descriptions.len()),
                     describe_input_tokens = described.map(|usage| usage.input),
                     describe_output_tokens = described.map(|usage| usage.output),

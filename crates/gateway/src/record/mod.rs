@@ -30,7 +30,7 @@ pub(crate) use log::RequestLog;
 pub use response::ResponseMetadata;
 pub(crate) use sink::Sinks;
 pub use sink::{Needs, RequestSink, RoutedRequest, StartedCall, StartedRequest};
-pub use trace_parent::TraceParent;
+pub use trace_parent::{SpanIds, TraceParent};
 
 use crate::fronts::EndpointLabels;
 use crate::identity::CallerIdentity;
@@ -77,6 +77,10 @@ pub struct FinishedRequest {
     pub endpoint: EndpointLabels,
     /// The client's parent span, if a sink needs it.
     pub trace_parent: Option<TraceParent>,
+    /// The request's own span, if a sink needs it.
+    pub span_ids: Option<SpanIds>,
+    /// The id that the client gave it.
+    pub client_request_id: Option<Box<str>>,
     pub(crate) routing: Option<RouteTrace>,
     /// The chain's targets, comma-separated, if a sink needs them.
     pub(crate) candidates: String,
@@ -126,6 +130,8 @@ impl Default for FinishedRequest {
             kind: RequestKind::default(),
             endpoint: EndpointLabels::default(),
             trace_parent: None,
+            span_ids: None,
+            client_request_id: None,
             stream: false,
             model: String::new(),
             routing: None,

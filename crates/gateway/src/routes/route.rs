@@ -29,6 +29,8 @@ pub(crate) struct Route {
     /// One per rule.
     pub(super) rule_partitions: Vec<Partition>,
     pub(crate) describers: Arc<Describers>,
+    /// Whether to set prompt-cache breakpoints; `None` leaves it to the providers.
+    pub(crate) auto_cache: Option<bool>,
 }
 
 /// What routing uses besides the request itself.
@@ -150,6 +152,7 @@ impl Route {
             rules,
             rule_partitions,
             describers: Arc::default(),
+            auto_cache: route.auto_cache,
         }
     }
 

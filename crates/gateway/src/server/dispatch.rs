@@ -34,6 +34,7 @@ use crate::handlers;
 use crate::heavy_lane::LaneHandle;
 use crate::identity::CallerIdentity;
 use crate::keys::{ClientKey, ClientKeys};
+use crate::propagation::client_request_id;
 use crate::quota::CallerLimits;
 use crate::record::{RequestKind, TraceParent, unix_millis};
 use crate::refusal::RequestRefusal;
@@ -114,6 +115,7 @@ async fn admit(
     };
     let mut exchange = Exchange::new(arrival, context.sinks());
     exchange.set_trace_parent(|| TraceParent::of(&head.headers));
+    exchange.set_client_request_id(client_request_id(&head.headers));
     if let Some(RejectedHead { status, text }) = rejected {
         let error = RequestRefusal::new(status, text);
         return (fail(front, exchange, error), None);

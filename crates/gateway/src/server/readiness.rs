@@ -1,7 +1,7 @@
 //! Readiness: whether any configured target can serve.
 
 use http::StatusCode;
-use majordomo::health::{BenchCause, Health, HealthStatus};
+use majordomo::health::{BenchCause, Health, HealthStatus, key_subject};
 
 use super::context::ServerContext;
 
@@ -34,9 +34,13 @@ impl ConfiguredTargets<'_> {
     /// Whether a target is usable. If none is configured by name, a provider with an
     /// accepted credential suffices.
     fn can_serve(&self, health: &Health) -> bool {
+        let benched = |subject: &str| Some(health.status(subject)?.until_usable.is_some());
         let refused = |provider: &str| {
-            let credential = health.status(provider);
-            credential.is_some_and(|status| status.until_usable.is_some())
+            let keys = (1..).map_while(|number| benched(&key_subject(provider, number)));
+            match keys.reduce(|all, benched| all && benched) {
+                Some(all_benched) => all_benched,
+                None => benched(provider).unwrap_or(false),
+            }
         };
         if self.targets.is_empty() {
             return self.providers.iter().any(|name| !refused(name));
@@ -74,7 +78,7 @@ mod tests {
 
     #[test]
     fn one_usable_target_is_enough() {
-        let rows: [(&[&str], &[&str], bool); 7] = [
+        let rows: [(&[&str], &[&str], bool); 9] = [
             (&["a/x", "b/y"], &[], true),
             (&["a/x", "b/y"], &["a/x"], true),
             (&["a/x", "b/y"], &["a/x", "b/y"], false),
@@ -82,10 +86,13 @@ mod tests {
             (&[], &["a/x"], true),
             (&[], &["a"], true),
             (&[], &["a", "b"], false),
+            (&["a/x"], &["a key 1"], false),
+            (&["c/x"], &["c key 1"], true),
         ];
         let owned = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect::<Vec<_>>();
         for (targets, benched, expected) in rows {
             let health = Health::default();
+            health.declare(["c key 1", "c key 2"]);
             for name in benched {
                 health.bench(name, Duration::from_secs(60), "why");
             }
@@ -116,6 +123,7 @@ mod tests {
             probing: false,
             on_trial: false,
             declared: true,
+            quota: None,
         }
     }
 

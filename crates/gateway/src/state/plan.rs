@@ -1,12 +1,15 @@
 //! Plans a request: which chain serves it, and as what.
 
-use majordomo::llm::Change;
+use std::sync::Arc;
+
+use majordomo::llm::{Change, TraceHeaders};
 use majordomo::{Chain, Request};
 use majordomo_balance::{SessionHints, SessionKey};
 use majordomo_vision::Scope;
 
 use super::GatewayState;
 use crate::admitted::AdmittedRequest;
+use crate::propagation::trace_headers;
 use crate::refusal::Result;
 use crate::routes::{RouteTrace, Routed, RoutingContext};
 
@@ -21,6 +24,11 @@ pub(crate) struct RequestPlan {
 }
 
 impl GatewayState {
+    /// What providers are told of a request's trace and id.
+    pub(crate) fn trace_headers(&self, admitted: &AdmittedRequest) -> Option<Arc<TraceHeaders>> {
+        trace_headers(&admitted.headers, &admitted.exchange, self.traces_requests)
+    }
+
     /// Resolves the model, applies its route and returns the chain.
     pub(crate) async fn plan(
         &self,
@@ -72,6 +80,7 @@ impl GatewayState {
             changes,
             trace,
         } = route.route(&context, request).await?;
+        let request = request.auto_cache(route.auto_cache);
         Ok(RequestPlan {
             chain: self.with_descriptions(chain, &request, &route.describers, scope),
             request,

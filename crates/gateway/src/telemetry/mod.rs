@@ -9,6 +9,7 @@ mod calls;
 mod exporter;
 mod names;
 mod parent;
+mod preset_ids;
 mod settings;
 mod spans;
 mod upstream;
@@ -26,6 +27,7 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 
 use self::exporter::OtlpExporter;
+use self::preset_ids::PresetIds;
 use self::settings::OtlpSettings;
 use crate::record::{FinishedRequest, Needs, RequestSink};
 
@@ -59,6 +61,7 @@ impl Spans {
         let resource = resource(settings.service.as_deref());
         let provider = SdkTracerProvider::builder()
             .with_resource(resource)
+            .with_id_generator(PresetIds::default())
             .with_batch_exporter(OtlpExporter::new(settings, transport.clone()))
             .build();
         let scope = InstrumentationScope::builder("majordomo")

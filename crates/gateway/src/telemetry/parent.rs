@@ -11,50 +11,15 @@ use crate::record::TraceParent;
 
 /// The parent context of a request's span; empty if it has none.
 pub(super) fn context(parent: Option<&TraceParent>) -> Context {
-    let found = parent.and_then(|parent| read_traceparent(&parent.traceparent));
-    let Some((trace, span, flags)) = found else {
+    let Some(ids) = parent.and_then(TraceParent::ids) else {
         return Context::new();
     };
+    let flags = TraceFlags::NOT_SAMPLED.with_sampled(ids.sampled);
+    let (trace, span) = (TraceId::from_bytes(ids.trace), SpanId::from_bytes(ids.span));
     let state = parent.and_then(|parent| parent.tracestate.as_deref());
     let state = state.and_then(|state| TraceState::from_str(state).ok());
     let parent = SpanContext::new(trace, span, flags, true, state.unwrap_or_default());
     Context::new().with_remote_span_context(parent)
-}
-
-/// `version-trace-span-flags`; later versions may append fields.
-fn read_traceparent(text: &str) -> Option<(TraceId, SpanId, TraceFlags)> {
-    let mut fields = text.split('-');
-    let version = hex::<1>(fields.next()?)?;
-    let trace = TraceId::from_bytes(hex(fields.next()?)?);
-    let span = SpanId::from_bytes(hex(fields.next()?)?);
-    let flags = hex::<1>(fields.next()?)?;
-    let ends = fields.next().is_none();
-    let known = match version {
-        [0] => ends,
-        [0xff] => false,
-        _ => true,
-    };
-    let named = trace != TraceId::INVALID && span != SpanId::INVALID;
-    let sampled = TraceFlags::new(flags[0]) & TraceFlags::SAMPLED;
-    (known && named).then_some((trace, span, sampled))
-}
-
-/// `N` bytes in lowercase hexadecimal.
-fn hex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digits = text.as_bytes();
-    if digits.len() != 2 * N {
-        return None;
-    }
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let mut bytes = [0; N];
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use opentelemetry::Context;
 use opentelemetry::trace::{Span, SpanBuilder, SpanKind, Status, TraceContextExt, Tracer};
 
 use super::attributes::{Attributes, number, word};
+use super::preset_ids::PresetIds;
 use super::{Spans, names, parent};
 use crate::outcome::{AttemptSummary, RequestOutcome};
 use crate::record::FinishedRequest;
@@ -23,7 +24,8 @@ impl Spans {
             .with_start_time(record.arrived)
             .with_attributes(request_attributes(record).into_inner());
         let parent = parent::context(record.trace_parent.as_ref());
-        let mut span = self.tracer.build_with_context(builder, &parent);
+        let build = || self.tracer.build_with_context(builder, &parent);
+        let mut span = PresetIds::with(record.span_ids, build);
         if !span.is_recording() {
             return;
         }

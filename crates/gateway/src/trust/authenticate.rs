@@ -6,15 +6,15 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, HeaderValue, Uri};
 use percent_encoding::percent_decode_str;
 
 use super::AuthThrottle;
-use crate::keys::{ClientKey, ClientKeys};
+use crate::keys::{ClientKey, ClientKeys, GATEWAY_KEY};
 use crate::refusal::RequestRefusal;
 
 /// Everything after "Bearer" is masked in messages, so it comes last.
-const NO_KEY: &str = "a key is required: send it as `x-api-key`, `x-goog-api-key`, `?key=` \
+const NO_KEY: &str = "a key is required: send it as `x-api-key`, `x-goog-api-key`, `x-majordomo-key`, `?key=` \
                       or `Authorization: Bearer`";
 
 /// Authenticates a client. Returns `None` if no keys are configured, since every client
@@ -72,6 +72,13 @@ pub(crate) fn presents_key(headers: &HeaderMap, uri: &Uri) -> bool {
 }
 
 fn presented(headers: &HeaderMap, uri: &Uri) -> Vec<String> {
+    let mut own = headers.get_all(GATEWAY_KEY).iter().peekable();
+    if own.peek().is_some() {
+        // Whatever else the request has is a credential of its own with a provider.
+        let text =
+            |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).trim().to_owned();
+        return own.map(text).collect();
+    }
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = text("authorization").and_then(|value| {
         let (scheme, key) = value.split_once(' ')?;

@@ -101,6 +101,75 @@ fn no_key_appears_in_a_response_log_line_or_metric() {
 }
 
 #[test]
+fn neither_one_of_several_keys_nor_a_clients_own_credential_appears_anywhere() {
+    let own = "CANARY-own-subscription";
+    let repeats = |status| {
+        let echo = format!(
+            r#"{{"error":{{"message":"no {UPSTREAM_KEY} {UPSTREAM_KEY}-2 {own} {CLIENT_KEY}"}}}}"#
+        );
+        Script::new()
+            .read_request()
+            .respond(status, "application/json", echo)
+    };
+    case(async {
+        let upstream = Upstream::start([
+            repeats(401),
+            repeats(429),
+            repeats(500),
+            repeats(401),
+            repeats(403),
+            repeats(429),
+            repeats(400),
+        ])
+        .await;
+        let config = keys()
+            + &provider(&upstream)
+                .replace(
+                    "api_key = ",
+                    "client_credentials = \"forward\"\napi_keys = [",
+                )
+                .replace("-key\"\n", &format!("-key\", \"{UPSTREAM_KEY}-2\"]\n"));
+        let gateway = TestGateway::start(&config).await;
+        let mut seen = Vec::new();
+        for model in ["up/a", "up/b", "up/c"] {
+            seen.push(gateway.raw(chat_request(model, false)).await);
+        }
+        let beside = format!(
+            "x-majordomo-key: {CLIENT_KEY}\r\nauthorization: Bearer {own}\r\nchatgpt-account-id: CANARY-account\r\nconnection: close\r\n"
+        );
+        for stream in [false, true] {
+            let body = format!(
+                r#"{{"model":"up/m","stream":{stream},"messages":[{{"role":"user","content":"hi"}}]}}"#
+            );
+            for _ in 0..2 {
+                seen.push(
+                    gateway
+                        .raw(post("/v1/chat/completions", &beside, &body))
+                        .await,
+                );
+            }
+        }
+        for path in ["/", "/metrics", "/api/health", "/api/requests", "/targets"] {
+            seen.push(gateway.get_operator(path).await);
+        }
+        seen.push(logged());
+        for text in seen {
+            let line = text.lines().find(|line| line.contains("CANARY"));
+            assert_eq!(line, None, "in\n{text}");
+        }
+        let heads: String = upstream
+            .requests()
+            .iter()
+            .map(|it| it.head.clone())
+            .collect();
+        for secret in [UPSTREAM_KEY, own, "CANARY-account"] {
+            assert!(heads.contains(secret), "{secret} was used");
+        }
+        gateway.assert_invariants(upstream).await;
+    });
+}
+
+#[test]
 fn a_prompt_echoed_by_an_upstream_is_not_logged() {
     case(async {
         let repeats = r#"{"error":{"message":"I do not understand MARKER-of-a-prompt"}}"#;

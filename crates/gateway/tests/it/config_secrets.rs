@@ -33,7 +33,7 @@ static WHOLE: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Every position of a secret, correct, misspelled or wrong; `@` is the value.
-const PLACES: [&str; 48] = [
+const PLACES: [&str; 51] = [
     "[[keys]]\nname = \"a\"\nkey = @\n",
     "[[keys]]\nname = \"a\"\nhash = @\n",
     "[[keys]]\nname = \"a\"\nkye = @\n",
@@ -53,6 +53,9 @@ const PLACES: [&str; 48] = [
     "keys = { laptop = @ }\n",
     "keys.key = @\n",
     "[providers.x]\nkind = \"openai\"\napi_key = @\n",
+    "[providers.x]\nkind = \"openai\"\napi_keys = [@]\n",
+    "[providers.x]\nkind = \"openai\"\napi_keys = @\n",
+    "[providers.x]\napi_keys = [\"${UNSET}\", @, 7]\n",
     "[providers.x]\nkind = \"openai\"\napi_kye = @\n",
     "[providers.x]\nkind = \"openai\"\napikey = @\n",
     "[providers.x]\nkind = \"opnai\"\ntoken = @\n",

@@ -1,6 +1,6 @@
 //! The server span of a request, and when it is exported.
 
-use majordomo_testkit::ClosedPort;
+use majordomo_testkit::{ClosedPort, Script, Upstream};
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use serde_json::{Value, json};
 
@@ -105,6 +105,36 @@ async fn an_incoming_traceparent_is_the_parent() {
     let (span, attempts) = gateway.spans(&collector).await;
     assert_eq!((&*span.trace, &*span.parent), (TRACE, SPAN));
     assert_eq!(attempts[0].trace, TRACE);
+}
+
+#[tokio::test]
+async fn providers_are_told_the_requests_own_span_and_id() {
+    let collector = Collector::start().await;
+    let served = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"yes"},"finish_reason":"stop"}]}"#;
+    for parent in [None, Some(format!("00-{TRACE}-{SPAN}-01"))] {
+        let script = Script::new().read_request();
+        let script = script.respond(200, "application/json", served);
+        let upstream = Upstream::start([script]).await;
+        let config = format!(
+            "[providers.up]\nkind = \"openai\"\nbase_url = \"http://{}/v1\"\napi_key = \"canary\"\n",
+            upstream.address()
+        );
+        let before = collector.spans().len();
+        let gateway = TestGateway::reporting_to(&collector, &config).await;
+        let body = ASK.replace("demo/text", "up/m");
+        let headers: Vec<(&str, &str)> = parent.iter().map(|it| ("traceparent", &**it)).collect();
+        gateway.post("/v1/chat/completions", &headers, &body).await;
+        gateway.stop().await;
+        let spans = collector.spans().split_off(before);
+        let own = spans.iter().find(|it| it.name.starts_with("POST")).unwrap();
+        let head = upstream.requests()[0].head.to_lowercase();
+        let told = format!("traceparent: 00-{}-{}-01\r\n", own.trace, own.id);
+        assert!(head.contains(&told), "{told}: {head}");
+        assert_eq!(own.trace == TRACE, parent.is_some());
+        let id = own.get("majordomo.request.id");
+        let told = format!("x-request-id: {}\r\n", id.as_str().unwrap());
+        assert!(head.contains(&told), "{head}");
+    }
 }
 
 #[tokio::test]

@@ -245,8 +245,15 @@ fn a_rejected_client_key_is_the_clients_error() {
         let error = error.with_key_owner(KeyOwner::Client);
         assert_eq!(error.class(), Class::ClientAuth, "{error}");
     }
-    let other = status(500).with_key_owner(KeyOwner::Client);
-    assert_eq!(other.class(), Class::Transient);
+    let paused = status(429).with_retry_after(Some(Duration::from_secs(7)));
+    for limited in [status(429), paused] {
+        let limited = limited.with_key_owner(KeyOwner::Client);
+        assert_eq!(limited.class(), Class::ClientLimited, "{limited}");
+    }
+    for other in [500, 503, 529] {
+        let other = status(other).with_key_owner(KeyOwner::Client);
+        assert_eq!(other.class(), Class::Transient);
+    }
 }
 
 #[test]
@@ -279,6 +286,7 @@ fn every_class_has_its_verdict() {
     }
     for class in [
         Class::ClientAuth,
+        Class::ClientLimited,
         Class::Cancelled,
         Class::Deadline,
         Class::Local,

@@ -39,9 +39,9 @@ impl Chain {
         };
         let shaped = shape_capable(target, &self.config, request, ShapeMode::Preview).await;
         let request = shaped.ok()?.request;
-        let mut permit = target.admit().ok()?;
+        let mut permit = target.admit(&request).ok()?;
         let mut attempt = self.enter_count(target, &request).await?;
-        let counted = target.model().count_tokens(request);
+        let counted = target.model_for(&permit).count_tokens(request);
         let counted = match self.config.attempt {
             None => counted.await,
             Some(limit) => match timeout(limit, counted).await {
@@ -85,6 +85,7 @@ impl Chain {
             kind: AttemptKind::Count,
             request,
             began: clock.now(),
+            client_paid: target.is_client_paid(request),
             model: target.model(),
             input_bytes: None,
             images: 0,

@@ -12,7 +12,7 @@
 //! - `shaping`, `fit` and `fit_output` adapt a request to one target,
 //! - `outlook` says whether and when repeating an exhausted request may help.
 //!
-//! May use `clock`, `health`, `observe` and `spec`.
+//! May use `clock`, `health`, `keys`, `observe` and `spec`.
 
 mod attempt_log;
 mod commit;

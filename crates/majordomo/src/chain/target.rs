@@ -3,29 +3,51 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use majordomo_llm::{Class, Error, Fingerprint, HealthEffect, Model};
+use majordomo_llm::{Class, Error, HealthEffect, Model, ModelExt, Provider, Request};
 
 use crate::bench_cause::BenchCause;
 use crate::clock::Clock;
 use crate::health::{Denied, Health, HealthPermit, Standing, Subject};
+use crate::keys::{Conversation, ConversationTables, KeyPermit, KeyRing, RingRefusal, TriedKeys};
 use crate::spec::TargetName;
 
 /// Longest `Retry-After` that is honored.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
+/// How long a key rests that exceeds its rate limit, if the provider does not say.
+const KEY_PAUSE: Duration = Duration::from_secs(5);
 
 /// A model that a chain may call.
 #[derive(Clone)]
 pub(crate) struct ChainTarget {
     name: TargetName,
+    /// With the first key, if there are several.
     model: Arc<dyn Model>,
     health: Arc<Subject>,
-    credential: Arc<Subject>,
+    keys: TargetKeys,
+    /// Whether the clients' own credentials are sent.
+    takes_client_credentials: bool,
+}
+
+/// The keys of a target.
+#[derive(Clone)]
+enum TargetKeys {
+    One(Arc<Subject>),
+    Several(KeyRing),
 }
 
 /// Permission to call a target with its credential; reports the outcome to health.
 pub(super) struct TargetPermit {
     target: HealthPermit,
-    credential: HealthPermit,
+    key: ChosenKey,
+}
+
+/// The key that a request is sent with.
+enum ChosenKey {
+    Only(HealthPermit),
+    /// One of several.
+    Chosen(Box<KeyPermit>),
+    /// The client's own: the health of ours says nothing about it.
+    Clients,
 }
 
 /// Why a target may not be called.
@@ -38,16 +60,23 @@ pub(super) struct NotAdmitted {
 impl ChainTarget {
     pub(crate) fn new(
         name: TargetName,
-        model: Arc<dyn Model>,
+        provider: &dyn Provider,
         health: &Health,
-        identity: Option<Fingerprint>,
-    ) -> Self {
-        Self {
+        conversations: &ConversationTables,
+    ) -> Result<Self, Error> {
+        let model = provider.model(name.model())?;
+        let identity = provider.fingerprint();
+        let keys = match KeyRing::of(provider, name.model(), health, conversations)? {
+            Some(ring) => TargetKeys::Several(ring),
+            None => TargetKeys::One(health.credential(name.provider(), identity)),
+        };
+        Ok(Self {
             health: health.target(name.as_str(), identity),
-            credential: health.credential(name.provider(), identity),
+            keys,
+            takes_client_credentials: provider.takes_client_credentials(),
             name,
             model,
-        }
+        })
     }
 
     pub(crate) fn name(&self) -> &TargetName {
@@ -58,11 +87,22 @@ impl ChainTarget {
         &*self.model
     }
 
+    /// The model that sends with the key of a permit.
+    pub(super) fn model_for(&self, permit: &TargetPermit) -> &dyn Model {
+        match (&self.keys, &permit.key) {
+            (TargetKeys::Several(ring), ChosenKey::Chosen(key)) => ring.model(key.number),
+            _ => &*self.model,
+        }
+    }
+
     /// The standing of the target and of its credential, which is never forced.
     pub(super) fn standing(&self) -> [Standing; 2] {
-        let credential = match self.credential.standing() {
-            Standing::Benched { until } => Standing::Closed { until },
-            standing => standing,
+        let credential = match &self.keys {
+            TargetKeys::Several(ring) => ring.standing(),
+            TargetKeys::One(credential) => match credential.standing() {
+                Standing::Benched { until } => Standing::Closed { until },
+                standing => standing,
+            },
         };
         [self.health.standing(), credential]
     }
@@ -70,10 +110,16 @@ impl ChainTarget {
     /// Wraps the model.
     pub(super) fn wrap(
         &self,
-        wrap: impl FnOnce(&TargetName, Arc<dyn Model>) -> Arc<dyn Model>,
+        wrap: impl Fn(&TargetName, Arc<dyn Model>) -> Arc<dyn Model>,
     ) -> Self {
         Self {
             model: wrap(&self.name, Arc::clone(&self.model)),
+            keys: match &self.keys {
+                TargetKeys::One(credential) => TargetKeys::One(Arc::clone(credential)),
+                TargetKeys::Several(ring) => {
+                    TargetKeys::Several(ring.wrap(|model| wrap(&self.name, model)))
+                }
+            },
             ..self.clone()
         }
     }
@@ -82,43 +128,111 @@ impl ChainTarget {
         self.health.clock()
     }
 
-    pub(super) fn admit(&self) -> Result<TargetPermit, NotAdmitted> {
-        self.enter(Subject::admit)
+    /// Admits a request.
+    pub(super) fn admit(&self, request: &Request) -> Result<TargetPermit, NotAdmitted> {
+        self.enter(request, false)
     }
 
     /// Admits a request to a benched target, unless the provider demands a pause or the
     /// credential is benched.
-    pub(super) fn force(&self) -> Result<TargetPermit, NotAdmitted> {
-        self.enter(Subject::force)
+    pub(super) fn force(&self, request: &Request) -> Result<TargetPermit, NotAdmitted> {
+        self.enter(request, true)
     }
 
-    fn enter(
-        &self,
-        enter: impl FnOnce(&Arc<Subject>) -> Result<HealthPermit, Denied>,
-    ) -> Result<TargetPermit, NotAdmitted> {
+    fn enter(&self, request: &Request, forced: bool) -> Result<TargetPermit, NotAdmitted> {
         let refused = |by_credential| {
             move |denied| NotAdmitted {
                 denied,
                 by_credential,
             }
         };
+        let key = match &self.keys {
+            _ if self.is_client_paid(request) => ChosenKey::Clients,
+            TargetKeys::One(credential) => {
+                ChosenKey::Only(credential.admit().map_err(refused(true))?)
+            }
+            TargetKeys::Several(ring) => {
+                let conversation = Conversation::of(request.prompt());
+                let permit = ring.admit(conversation, TriedKeys::default(), forced);
+                let refused = |refusal: RingRefusal| NotAdmitted {
+                    denied: refusal.denied,
+                    by_credential: refusal.by_credential,
+                };
+                ChosenKey::Chosen(Box::new(permit.map_err(refused)?))
+            }
+        };
+        let target = match forced {
+            true => self.health.force(),
+            false => self.health.admit(),
+        };
         Ok(TargetPermit {
-            credential: self.credential.admit().map_err(refused(true))?,
-            target: enter(&self.health).map_err(refused(false))?,
+            target: target.map_err(refused(false))?,
+            key,
         })
+    }
+
+    /// Whether a request is sent with its client's own credential.
+    pub(super) fn is_client_paid(&self, request: &Request) -> bool {
+        self.takes_client_credentials
+            && request.client_credential().is_some_and(|credential| {
+                self.model.dialect().as_ref() == Some(credential.dialect())
+            })
+    }
+
+    /// After a failure that concerns the key alone, exchanges the permit's key for another
+    /// one that the request has not tried, if there is one.
+    pub(super) fn exchange_key(
+        &self,
+        permit: &mut TargetPermit,
+        tried: &mut TriedKeys,
+        request: &Request,
+        failure: (Class, &Error),
+    ) -> bool {
+        let (TargetKeys::Several(ring), ChosenKey::Chosen(key)) = (&self.keys, &mut permit.key)
+        else {
+            return false;
+        };
+        if !blames_key(failure.0, failure.1) || !permit.target.still_good() {
+            return false;
+        }
+        tried.add(key.number);
+        match ring.admit(Conversation::of(request.prompt()), *tried, false) {
+            Ok(another) => {
+                **key = another;
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Keeps what a response reported of the quota of the permit's key.
+    pub(super) fn note_quota(&self, permit: &TargetPermit) {
+        if let (TargetKeys::Several(ring), ChosenKey::Chosen(key)) = (&self.keys, &permit.key) {
+            ring.note_quota(key.number);
+        }
+    }
+}
+
+/// Whether a failure says that another key may serve: this one was rejected, its account is
+/// empty, or it exceeds its rate limit. An overloaded server says nothing of the kind.
+fn blames_key(class: Class, error: &Error) -> bool {
+    match class {
+        Class::Auth | Class::Quota => true,
+        Class::RateLimited | Class::Transient => error.status() == Some(429),
+        _ => false,
     }
 }
 
 impl TargetPermit {
     pub(super) fn succeed(&mut self) {
         self.target.succeed();
-        self.credential.succeed();
+        self.key.succeed();
     }
 
     /// A stream committed: the credential is valid and the target reachable.
     pub(super) fn reopen(&mut self) {
         self.target.reopen();
-        self.credential.succeed();
+        self.key.succeed();
     }
 
     /// Whether this request finds out if a benched target is back.
@@ -128,7 +242,7 @@ impl TargetPermit {
 
     /// Whether neither target nor credential has been benched since admission.
     pub(super) fn still_good(&self) -> bool {
-        self.target.still_good() && self.credential.still_good()
+        self.target.still_good() && self.key.still_good()
     }
 
     /// Reports a failure to health, which learns its class and status only: the text
@@ -137,12 +251,52 @@ impl TargetPermit {
         let cause = BenchCause::from_error(error, class);
         let retry_after = error.retry_after().unwrap_or_default();
         let retry_after = retry_after.min(MAX_RETRY_AFTER);
+        if let ChosenKey::Chosen(key) = &mut self.key
+            && blames_key(class, error)
+            && !matches!(class.verdict().health, HealthEffect::BenchCredential(_))
+        {
+            // The other keys can serve.
+            match retry_after.is_zero() {
+                true => key.limit.suspend(KEY_PAUSE, cause),
+                false => key.limit.throttle(retry_after, cause),
+            }
+            return;
+        }
         match class.verdict().health {
             HealthEffect::None => {}
             HealthEffect::Count => self.target.count(retry_after, cause),
             HealthEffect::Throttle => self.target.throttle(retry_after, cause),
             HealthEffect::Bench(wait) => self.target.suspend(wait, cause),
-            HealthEffect::BenchCredential(base) => self.credential.refuse(base, cause),
+            HealthEffect::BenchCredential(base) => self.key.refuse(base, cause),
+        }
+    }
+}
+
+impl ChosenKey {
+    fn succeed(&mut self) {
+        match self {
+            Self::Only(credential) => credential.succeed(),
+            Self::Chosen(key) => {
+                key.credential.succeed();
+                key.limit.succeed();
+            }
+            Self::Clients => {}
+        }
+    }
+
+    fn still_good(&self) -> bool {
+        match self {
+            Self::Only(credential) => credential.still_good(),
+            Self::Chosen(key) => key.credential.still_good() && key.limit.still_good(),
+            Self::Clients => true,
+        }
+    }
+
+    fn refuse(&mut self, base: Duration, cause: BenchCause) {
+        match self {
+            Self::Only(credential) => credential.refuse(base, cause),
+            Self::Chosen(key) => key.credential.refuse(base, cause),
+            Self::Clients => {}
         }
     }
 }

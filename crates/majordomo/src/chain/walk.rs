@@ -6,8 +6,8 @@
 use std::time::Instant;
 
 use majordomo_llm::{
-    AttemptLog, Change, Class, Error, ErrorKind, NextTarget, Request, Response, Result, Timer,
-    Usage,
+    AttemptLog, Change, Class, Error, ErrorKind, Model, NextTarget, Request, Response, Result,
+    Timer, Usage,
 };
 use tokio::time::{sleep_until, timeout, timeout_at};
 
@@ -18,6 +18,7 @@ use super::retry::RetryBudget;
 use super::shaping::{ShapeMode, reduce_request, shape_for};
 use super::target::TargetPermit;
 use super::{AllBenched, Chain, ChainConfig, ChainTarget, Shaped};
+use crate::keys::TriedKeys;
 
 /// One request walking the chain.
 pub(super) struct Walk<'a, O> {
@@ -115,7 +116,7 @@ impl<'a, O: Operation> Walk<'a, O> {
     async fn pass(&mut self) -> WalkStep<'a, O::Output> {
         let mut benched = Vec::new();
         for target in self.targets {
-            match target.admit() {
+            match target.admit(&self.request) {
                 Ok(permit) => {
                     let retries = self.config.retries;
                     let step = self.attempt(target, permit, retries).await;
@@ -179,7 +180,7 @@ impl<'a, O: Operation> Walk<'a, O> {
             if self.failed_in_service {
                 break;
             }
-            let Ok(permit) = target.force() else {
+            let Ok(permit) = target.force(&self.request) else {
                 continue;
             };
             if let WalkStep::End(result) = self.attempt(target, permit, 0).await {
@@ -197,6 +198,7 @@ impl<'a, O: Operation> Walk<'a, O> {
         retries: u32,
     ) -> WalkStep<'a, O::Output> {
         let mut budget = RetryBudget::new(retries);
+        let mut tried = TriedKeys::default();
         loop {
             let began = self.recorder.now();
             let mut shaped = match self.shaped(target, &budget).await {
@@ -212,7 +214,9 @@ impl<'a, O: Operation> Walk<'a, O> {
                 Err(error) => return self.unfit(target, error),
             };
             let (request, notes) = shaped.request.recording_changes();
-            let output = self.call(target, request, &mut attempt).await;
+            let model = target.model_for(&permit);
+            let output = self.call(model, request, &mut attempt).await;
+            target.note_quota(&permit);
             let mut changes = shaped.changes;
             changes.extend(notes.take());
             let error = match output {
@@ -247,7 +251,11 @@ impl<'a, O: Operation> Walk<'a, O> {
             self.failed_in_service |=
                 could_serve && !permit.is_probe() && !error.kind().is_unreachable();
             permit.fail(class, &error);
-            if !permit.still_good() || !budget.allows(class) {
+            if permit.still_good() && budget.allows(class) {
+                continue;
+            }
+            let failure = (class, &error);
+            if !target.exchange_key(&mut permit, &mut tried, &self.request, failure) {
                 return self.advance(class, error);
             }
         }
@@ -302,6 +310,7 @@ impl<'a, O: Operation> Walk<'a, O> {
             kind: O::KIND,
             request: &shaped.request,
             began,
+            client_paid: target.is_client_paid(&shaped.request),
             model: target.model(),
             input_bytes: self.operation.input_bytes(),
             images: self.operation.images(),
@@ -318,11 +327,11 @@ impl<'a, O: Operation> Walk<'a, O> {
 
     async fn call(
         &self,
-        target: &ChainTarget,
+        model: &dyn Model,
         request: Request,
         attempt: &mut AdmittedAttempt,
     ) -> Result<O::Output> {
-        let call = self.operation.call(target.model(), request, attempt);
+        let call = self.operation.call(model, request, attempt);
         let Some(limit) = self.config.attempt else {
             return self.in_time(call).await;
         };

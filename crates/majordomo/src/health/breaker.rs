@@ -90,7 +90,7 @@ pub(super) enum Admission {
 }
 
 /// Why a target may not be called.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Denied {
     /// How long the bench still lasts; zero while only a probe is in flight.
     pub(crate) wait: Duration,

@@ -15,6 +15,7 @@
 mod breaker;
 mod config;
 mod permit;
+mod quota_reading;
 mod subject;
 mod subject_table;
 
@@ -26,6 +27,7 @@ use majordomo_llm::Fingerprint;
 pub(crate) use breaker::Denied;
 pub use config::HealthConfig;
 pub(crate) use permit::HealthPermit;
+pub use quota_reading::QuotaStatus;
 pub(crate) use subject::Subject;
 use subject_table::SubjectTable;
 
@@ -81,7 +83,8 @@ pub enum Standing {
 /// The health of a target or a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthStatus {
-    /// `provider/model`, or `provider` for its credential.
+    /// `provider/model`, or `provider` for its credential. Of a provider with several keys:
+    /// `provider key 2`, and `provider key 2/model` for the rate limits of that key.
     pub subject: String,
     /// Consecutive failures since the last success or bench.
     pub failures: u32,
@@ -101,6 +104,8 @@ pub struct HealthStatus {
     pub on_trial: bool,
     /// Whether it is never evicted: a credential, or [declared](Health::declare).
     pub declared: bool,
+    /// What is left of a key's rate limits, if the provider has several keys and reports it.
+    pub quota: Option<QuotaStatus>,
 }
 
 impl Health {
@@ -195,11 +200,18 @@ impl Health {
         }
     }
 
-    /// Forgets the subjects of providers whose identity has changed.
-    pub(crate) fn forget_changed(&self, current: impl Fn(&str) -> Option<Fingerprint>) {
+    /// Forgets the subjects of providers whose identity has changed. `current` is the
+    /// identity of a provider, or of one of its keys.
+    pub(crate) fn forget_changed(
+        &self,
+        current: impl Fn(&str, Option<usize>) -> Option<Fingerprint>,
+    ) {
         lock(&self.table).forget_changed(|subject| {
-            let provider = subject.split_once('/').map_or(subject, |(name, _)| name);
-            current(provider)
+            let name = subject.split_once('/').map_or(subject, |(name, _)| name);
+            match key_of(name) {
+                Some((provider, number)) => current(provider, Some(number)),
+                None => current(name, None),
+            }
         });
     }
 
@@ -210,6 +222,20 @@ impl Health {
     fn new_subject(&self, name: &str) -> Subject {
         Subject::new(name, Arc::clone(&self.rules))
     }
+}
+
+/// The subject of a key of a provider that has several, counted from 1. No provider's name
+/// contains a space.
+pub fn key_subject(provider: &str, number: usize) -> String {
+    format!("{provider}{KEY}{number}")
+}
+
+const KEY: &str = " key ";
+
+/// The provider and the number of a key's subject.
+fn key_of(subject: &str) -> Option<(&str, usize)> {
+    let (provider, number) = subject.rsplit_once(KEY)?;
+    Some((provider, number.parse().ok()?))
 }
 
 impl Default for Health {

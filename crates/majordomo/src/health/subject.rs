@@ -3,10 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use majordomo_llm::Quota;
 use tracing::{info, warn};
 
 use super::breaker::{Admission, CircuitBreaker, Denied, HealthFailure, Pass};
 use super::permit::HealthPermit;
+use super::quota_reading::{QuotaReading, QuotaStatus};
 use super::subject_table::MAX_NAME;
 use super::{HealthRules, HealthStatus, Standing, lock};
 use crate::bench_cause::BenchCause;
@@ -18,6 +20,7 @@ pub(crate) struct Subject {
     name: String,
     pub(super) rules: Arc<HealthRules>,
     pub(super) breaker: Mutex<CircuitBreaker>,
+    quota: Mutex<Option<QuotaReading>>,
 }
 
 impl Subject {
@@ -26,6 +29,7 @@ impl Subject {
             name: name.to_owned(),
             rules,
             breaker: Mutex::default(),
+            quota: Mutex::default(),
         }
     }
 
@@ -83,7 +87,20 @@ impl Subject {
         }
     }
 
+    /// Keeps a provider's report of a key's rate limits.
+    pub(crate) fn note_quota(&self, quota: Quota) {
+        let reading = QuotaReading::new(quota, self.rules.clock.now());
+        *lock(&self.quota) = Some(reading);
+    }
+
+    /// What is left of a key's rate limits, if that is known.
+    pub(crate) fn quota(&self) -> Option<QuotaStatus> {
+        let reading = *lock(&self.quota);
+        reading?.status(self.rules.clock.now())
+    }
+
     pub(super) fn status(&self, declared: bool) -> HealthStatus {
+        let quota = self.quota();
         let breaker = lock(&self.breaker);
         let bench = breaker.benched(self.rules.clock.now());
         let left = bench.as_ref().map(|bench| bench.left);
@@ -98,6 +115,7 @@ impl Subject {
             probing: breaker.probing(),
             on_trial: breaker.on_trial(),
             declared,
+            quota,
         }
     }
 

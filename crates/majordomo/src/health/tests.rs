@@ -87,7 +87,7 @@ fn the_health_of_changed_and_vanished_providers_is_forgotten() {
         health.credential(name, Some(identity));
     }
     health.bench("by/hand", Duration::from_secs(60), "maintenance");
-    health.forget_changed(|provider| match provider {
+    health.forget_changed(|provider, _| match provider {
         "same" => Some(old),
         "changed" => Some(new),
         _ => None,

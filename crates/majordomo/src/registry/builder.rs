@@ -11,6 +11,7 @@ use crate::chain::ChainConfig;
 use crate::clock::{Clock, RuntimeClock};
 use crate::dsn::{Dsn, Environment};
 use crate::health::{Health, HealthConfig};
+use crate::keys::ConversationTables;
 use crate::observe::{Observer, Observers};
 
 /// Builds a [`Registry`].
@@ -35,6 +36,7 @@ pub struct RegistryBuilder {
     health: HealthConfig,
     /// Health inherited from an earlier registry.
     inherited: Option<Health>,
+    conversations: ConversationTables,
     chain: ChainConfig,
     observers: Observers,
     names: RegistryNames,
@@ -95,6 +97,7 @@ impl RegistryBuilder {
     #[must_use]
     pub fn inheriting_health(mut self, earlier: &Registry) -> Self {
         self.inherited = Some(earlier.health().fork());
+        self.conversations = earlier.shared.conversations.clone();
         self
     }
 
@@ -143,6 +146,7 @@ impl RegistryBuilder {
                 names: RwLock::new(names),
                 environment: self.environment,
                 health,
+                conversations: self.conversations,
                 chain: Arc::new(self.chain),
                 observers: self.observers,
             }),

@@ -20,6 +20,7 @@ pub use env::{DsnProblem, LoadEnvError};
 use crate::chain::{Chain, ChainConfig, ChainTarget};
 use crate::dsn::{Dsn, DsnError, Environment, variable_name};
 use crate::health::Health;
+use crate::keys::ConversationTables;
 use crate::nearest::nearest;
 use crate::observe::Observers;
 use crate::spec::{Expansion, ExpansionStep, SpecError, TargetName};
@@ -55,6 +56,8 @@ struct RegistryShared {
     names: RwLock<RegistryNames>,
     environment: Environment,
     health: Health,
+    /// The keys that conversations are with.
+    conversations: ConversationTables,
     chain: Arc<ChainConfig>,
     observers: Observers,
 }
@@ -174,7 +177,13 @@ impl Registry {
         // Providers may be foreign code: they are called without our lock.
         let providers = self.read().providers.clone();
         let health = &self.shared.health;
-        health.forget_changed(|provider| providers.get(provider)?.fingerprint());
+        health.forget_changed(|provider, key| {
+            let provider = providers.get(provider)?;
+            match key {
+                Some(number) => provider.by_key().get(number.checked_sub(1)?)?.fingerprint(),
+                None => provider.fingerprint(),
+            }
+        });
     }
 
     /// The names of the registered providers.
@@ -233,13 +242,12 @@ impl Registry {
             .into_iter()
             .map(|name| {
                 let provider = self.provider(name.provider())?;
-                let model = provider
-                    .model(name.model())
-                    .map_err(|error| SpecError::Model {
+                let shared = &self.shared;
+                ChainTarget::new(name, &*provider, &shared.health, &shared.conversations).map_err(
+                    |error| SpecError::Model {
                         reason: error.report(),
-                    })?;
-                let identity = provider.fingerprint();
-                Ok(ChainTarget::new(name, model, &self.shared.health, identity))
+                    },
+                )
             })
             .collect();
         Ok(Chain::new(

@@ -27,7 +27,7 @@ impl EmbeddingModel for HttpModel {
     ) -> BoxFuture<'a, Result<EmbeddingResponse>> {
         Box::pin(async move {
             let embedded = self.request_vectors(texts, request).await;
-            embedded.map_err(|error| self.attribute(error))
+            embedded.map_err(|error| self.attribute(error, None))
         })
     }
 }

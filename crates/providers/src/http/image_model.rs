@@ -13,7 +13,7 @@ impl ImageModel for HttpModel {
     fn generate_images(&self, request: ImageRequest) -> BoxFuture<'_, Result<ImageResponse>> {
         Box::pin(async move {
             let generated = self.request_images(request).await;
-            let mut response = generated.map_err(|error| self.attribute(error))?;
+            let mut response = generated.map_err(|error| self.attribute(error, None))?;
             response.model.clone_from(&self.name);
             Ok(response)
         })

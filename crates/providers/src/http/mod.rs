@@ -1,12 +1,16 @@
 //! Providers over HTTP: a recipe, settings, and the transport.
 //!
-//! [`HttpProvider`] creates [`model`]s. [`preflight`] rejects requests that a
+//! [`HttpProvider`] creates [`model`]s; [`base_url`] checks its address. [`preflight`] rejects requests that a
 //! target is known not to support. [`streamed_body`] reads a streamed response,
 //! which [`event_decoder`] decodes and [`raw_chunks`] forwards verbatim.
 //! [`discovered_traits`] caches discovered capabilities, [`model_list`] pages
-//! through model lists, [`image_model`] and [`embedding_model`] are what a model does besides
-//! chatting, and [`offload`] decodes large bodies off the async threads.
+//! through model lists, [`quota`] reads what is left of a key's rate limits,
+//! [`image_model`] and [`embedding_model`] are what a model does besides chatting, and
+//! [`offload`] decodes large bodies off the async threads.
 
+mod base_url;
+mod by_key;
+mod client_credential;
 mod discovered_traits;
 mod embedding_model;
 mod event_decoder;
@@ -15,9 +19,11 @@ mod model;
 mod model_list;
 mod offload;
 mod preflight;
+mod quota;
 mod raw_chunks;
 mod required_limit;
 mod streamed_body;
+mod trace;
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +32,8 @@ use std::time::Duration;
 use ::http::Uri;
 use bytes::Bytes;
 use majordomo_llm::{
-    BoxFuture, Error, ErrorKind, Fingerprint, Model, ModelInfo, Provider, Request, Result,
+    BoxFuture, ClientCredential, Error, ErrorKind, Fingerprint, Model, ModelInfo, Provider,
+    Request, Result,
 };
 use quick_cache::sync::Cache;
 use secrecy::{ExposeSecret, SecretString};
@@ -35,8 +42,10 @@ use crate::Settings;
 use crate::discovery::ModelTraits;
 use crate::recipe::Recipe;
 use crate::transport::{ResponseHead, Timeouts, Transport, TransportRequest, TransportResponse};
+use base_url::{below_version, check_base_url};
 use discovered_traits::DiscoveredTraits;
 use model::HttpModel;
+use trace::trace_headers;
 
 /// Maximum number of models per provider whose traits are cached.
 const MAX_CACHED_MODELS: usize = 1_024;
@@ -64,11 +73,22 @@ struct HttpProviderInner {
     fingerprint: Fingerprint,
     timeouts: Timeouts,
     settings: Settings,
-    traits: Cache<String, Arc<DiscoveredTraits>>,
+    /// Shared by the keys of a provider with several.
+    traits: Arc<Cache<String, Arc<DiscoveredTraits>>>,
+    /// This provider with each of its keys, if it has several.
+    by_key: Vec<HttpProvider>,
+    /// Whether responses are searched for the quota of the key, which is one of several.
+    reads_quota: bool,
 }
 
 impl HttpProvider {
-    pub(crate) fn new(recipe: Arc<dyn Recipe>, settings: Settings) -> Result<Self> {
+    fn with_key(
+        recipe: Arc<dyn Recipe>,
+        mut settings: Settings,
+        traits: Arc<Cache<String, Arc<DiscoveredTraits>>>,
+        by_key: Vec<Self>,
+        reads_quota: bool,
+    ) -> Result<Self> {
         let default_url = recipe.base_url();
         let base_url = settings.base_url.clone().or_else(|| default_url.clone());
         let base_url = base_url.map(|url| below_version(&url, recipe.models_path()).to_owned());
@@ -78,7 +98,12 @@ impl HttpProvider {
         let kind = (&default_url, recipe.key_variables(), recipe.protocol());
         let key = settings.key.as_ref().map(|key| key.expose_secret());
         let headers: Vec<&[u8]> = settings.headers.values().map(|it| it.as_bytes()).collect();
-        let fingerprint = Fingerprint::of((kind, &base_url, key, headers));
+        let all: Vec<Fingerprint> = by_key.iter().map(|it| it.0.fingerprint).collect();
+        let fingerprint = match all.as_slice() {
+            [] => Fingerprint::of((kind, &base_url, key, headers)),
+            all => Fingerprint::of((kind, &base_url, all, headers)),
+        };
+        settings.keys = Vec::new();
         Ok(Self(Arc::new(HttpProviderInner {
             fingerprint,
             name: settings.name.clone(),
@@ -89,7 +114,9 @@ impl HttpProvider {
             timeouts: settings.timeouts.unwrap_or_else(|| recipe.timeouts()),
             recipe,
             settings,
-            traits: Cache::new(MAX_CACHED_MODELS),
+            traits,
+            by_key,
+            reads_quota,
         })))
     }
 
@@ -213,12 +240,21 @@ impl HttpProvider {
         request: Option<&Request>,
     ) -> Result<TransportRequest> {
         let recipe = self.recipe();
+        let client = request.and_then(|request| self.client_credential(request));
         let timers = request.map_or(&[][..], |request| &request.options().timers);
+        let trace = request.and_then(|request| request.options().trace.as_deref());
+        let outgoing = match trace {
+            Some(trace) => outgoing.headers(trace_headers(trace, self.0.settings.trace)),
+            None => outgoing,
+        };
         let request = outgoing
             .headers(recipe.headers(request))
             .timeouts(self.0.timeouts.with_overrides(timers));
         // Configured headers come last: they may replace the credential.
         let headers = self.0.settings.headers.clone();
+        if let Some(credential) = client {
+            return client_credential::apply(request.headers(headers), credential);
+        }
         match (&self.0.key, recipe.key_variables()) {
             (Some(key), _) => {
                 let request = request.credential(&recipe.credential(key)?);
@@ -231,6 +267,15 @@ impl HttpProvider {
                 Err(Error::new(ErrorKind::MissingKey, text))
             }
         }
+    }
+
+    /// The client's own credential, if the request has one that belongs here.
+    fn client_credential<'r>(&self, request: &'r Request) -> Option<&'r ClientCredential> {
+        let credential = request.client_credential();
+        credential.filter(|credential| {
+            let dialect = self.recipe().protocol().dialect();
+            self.0.settings.client_credentials && *credential.dialect() == dialect
+        })
     }
 
     /// Sends a GET request outside the models API.
@@ -267,10 +312,9 @@ impl HttpProvider {
     /// Names the provider in an error and redacts its key.
     fn attribute(&self, error: Error) -> Error {
         let error = error.with_provider(&self.0.name);
-        let error = match &self.0.key {
-            Some(key) => error.redacting(key.expose_secret()),
-            None => error,
-        };
+        let others = self.0.by_key.iter().filter_map(|it| it.0.key.as_ref());
+        let keys = self.0.key.iter().chain(others);
+        let error = keys.fold(error, |error, key| error.redacting(key.expose_secret()));
         let values = self.0.settings.headers.values();
         let texts = values.filter_map(|value| value.to_str().ok());
         // A server may quote `Bearer x` or only `x`.
@@ -298,6 +342,15 @@ impl Provider for HttpProvider {
         Some(self.0.fingerprint)
     }
 
+    fn by_key(&self) -> Vec<Arc<dyn Provider>> {
+        let keyed = self.0.by_key.iter().cloned();
+        keyed.map(|it| Arc::new(it) as Arc<dyn Provider>).collect()
+    }
+
+    fn takes_client_credentials(&self) -> bool {
+        self.0.settings.client_credentials
+    }
+
     fn ready(&self) -> Result<()> {
         let uri = self.uri(self.recipe().models_path());
         let ready = uri.and_then(|uri| self.apply_settings(TransportRequest::get(uri), None));
@@ -308,52 +361,21 @@ impl Provider for HttpProvider {
 
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>>> {
         Box::pin(async move {
-            let mut models = model_list::list_models(self)
-                .await
-                .map_err(|error| self.attribute(error))?;
+            let mut listed = model_list::list_models(self).await;
+            // The first key may be the one that is rejected or exhausted.
+            for other in self.0.by_key.iter().skip(1) {
+                if listed.is_ok() {
+                    break;
+                }
+                listed = model_list::list_models(other).await;
+            }
+            let mut models = listed.map_err(|error| self.attribute(error))?;
             for model in &mut models {
                 self.override_capabilities(model);
             }
             Ok(models)
         })
     }
-}
-
-/// The base URL without trailing slashes, and without a version that all paths of the
-/// dialect begin with: clients of most dialects are configured with `…/v1`.
-fn below_version<'u>(url: &'u str, models_path: &str) -> &'u str {
-    let url = url.trim_end_matches('/');
-    if !["/v1/", "/v1beta/", "/api/"]
-        .iter()
-        .any(|version| models_path.starts_with(version))
-    {
-        return url;
-    }
-    let below = url
-        .strip_suffix("/v1beta")
-        .or_else(|| url.strip_suffix("/v1"));
-    below.map_or(url, |below| below.trim_end_matches('/'))
-}
-
-/// Accepts `http` or `https` with a host and an optional path.
-fn check_base_url(url: &str) -> Result<()> {
-    let bad = |why: &str| Err(Error::new(ErrorKind::Spec, format!("its base URL {why}")));
-    let Ok(uri) = url.parse::<Uri>() else {
-        return bad("is not a URL");
-    };
-    if !matches!(uri.scheme_str(), Some("http" | "https")) {
-        return bad("must start with http:// or https://");
-    }
-    if uri.host().is_none_or(str::is_empty) {
-        return bad("has no host");
-    }
-    if uri.query().is_some() {
-        return bad("must not have a query");
-    }
-    if uri.authority().is_some_and(|a| a.as_str().contains('@')) {
-        return bad("must not hold a user or password; set the key separately");
-    }
-    Ok(())
 }
 
 impl fmt::Debug for HttpProvider {

@@ -1,23 +1,24 @@
 //! A model of a provider over HTTP.
 
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use majordomo_llm::{
-    BoxFuture, Capabilities, Change, Dialect, EmbeddingModel, Error, ErrorKind, EventStream,
-    ImageModel, Model, ModelExtras, RawChunkStream, Request, Response, Result,
+    BoxFuture, Capabilities, Change, ClientCredential, Dialect, EmbeddingModel, Error, ErrorKind,
+    EventStream, ImageModel, Model, ModelExtras, Quota, RawChunkStream, Request, Response, Result,
 };
-use majordomo_wire::{Codec, EmulatedCall, StreamReader};
+use majordomo_wire::{Codec, EmulatedCall, Protocol, StreamReader};
 
 use super::discovered_traits::DiscoveredTraits;
 use super::event_decoder::EventDecoder;
+use super::quota::read_quota;
 use super::raw_chunks::RawChunks;
 use super::required_limit::set_required_limit;
 use super::streamed_body::StreamedBody;
-use super::{HttpProvider, model_list, offload, preflight};
+use super::{HttpProvider, client_credential, model_list, offload, preflight};
 use crate::estimate;
-use crate::transport::{TransportRequest, TransportResponse};
+use crate::transport::{ResponseHead, TransportRequest, TransportResponse};
 
 /// An encoded request, and how its response is read.
 struct EncodedCall {
@@ -41,6 +42,8 @@ pub(super) struct HttpModel {
     pub(super) id: String,
     pub(super) name: String,
     traits: Arc<DiscoveredTraits>,
+    /// What the last response reported of the key's rate limits, if it is one of several.
+    quota: Mutex<Option<Quota>>,
 }
 
 impl HttpModel {
@@ -49,6 +52,7 @@ impl HttpModel {
             name: format!("{}/{id}", provider.0.name),
             traits: provider.traits(id),
             id: id.to_owned(),
+            quota: Mutex::default(),
             provider,
         }
     }
@@ -95,6 +99,16 @@ impl HttpModel {
             true => majordomo_wire::ask_for_usage(written.body),
             false => (written.body, false),
         };
+        let body = match self.marks_cache(&request) {
+            true => {
+                let (body, marked) = majordomo_wire::mark_prompt_cache(body);
+                if let Some(places) = marked {
+                    request.record_change(Change::new("cache_control", "added").detail(places));
+                }
+                body
+            }
+            false => body,
+        };
         let uri = self
             .provider
             .uri(&recipe.path(&self.id, &request, stream))?;
@@ -106,6 +120,27 @@ impl HttpModel {
             usage_added,
             emulated,
         })
+    }
+
+    /// Whether to set prompt-cache breakpoints: if configured, and the client set none.
+    fn marks_cache(&self, request: &Request) -> bool {
+        let configured = self.provider.0.settings.auto_cache;
+        request.options().auto_cache.unwrap_or(configured)
+            && self.provider.recipe().protocol() == Protocol::Messages
+            && !majordomo_wire::sets_cache_marks(request)
+    }
+
+    /// Keeps the quota that a response reports of a key that is one of several.
+    fn read_quota(&self, head: &ResponseHead) {
+        if self.provider.0.reads_quota
+            && let Some(quota) = read_quota(head, self.provider.transport().now())
+        {
+            *self.last_quota() = Some(quota);
+        }
+    }
+
+    fn last_quota(&self) -> MutexGuard<'_, Option<Quota>> {
+        self.quota.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the request is in the provider's own dialect, which then judges it itself.
@@ -141,6 +176,7 @@ impl HttpModel {
         let sending = pin!(self.provider.transport().send(post));
         match self.unless_images_unsupported(images, sending).await? {
             TransportResponse::Success(head, body) => {
+                self.read_quota(&head);
                 let body = without_byte_order_mark(body);
                 let codec = self.codec();
                 let response =
@@ -153,6 +189,7 @@ impl HttpModel {
                 Ok(response)
             }
             TransportResponse::ErrorStatus(head, body) => {
+                self.read_quota(&head);
                 Err(self.provider.decode_error(&head, &body))
             }
         }
@@ -160,6 +197,7 @@ impl HttpModel {
 
     async fn open_stream(&self, request: Request) -> Result<OpenedStream> {
         let images = request.prompt().image_count() > 0;
+        let credential = self.provider.client_credential(&request).cloned();
         let EncodedCall {
             post,
             usage_added,
@@ -169,8 +207,10 @@ impl HttpModel {
         let sending = pin!(self.provider.transport().stream(post));
         match self.unless_images_unsupported(images, sending).await? {
             TransportResponse::Success(head, body) => {
+                self.read_quota(&head);
                 let (provider, model) = (self.provider.clone(), self.id.clone());
-                let body = StreamedBody::new(body, &head, provider, model);
+                let mut body = StreamedBody::new(body, &head, provider, model);
+                body.sent_with(credential);
                 let reader = self.codec().stream_reader();
                 let reader = match emulated {
                     Some(emulated) => emulated.read_stream(reader),
@@ -183,6 +223,7 @@ impl HttpModel {
                 })
             }
             TransportResponse::ErrorStatus(head, body) => {
+                self.read_quota(&head);
                 Err(self.provider.decode_error(&head, &body))
             }
         }
@@ -215,9 +256,10 @@ impl HttpModel {
         model_list::send(&self.provider, post, None).await
     }
 
-    pub(super) fn attribute(&self, error: Error) -> Error {
+    /// Names the target in an error; one of the client's own credential is the client's.
+    pub(super) fn attribute(&self, error: Error, credential: Option<&ClientCredential>) -> Error {
         let error = error.with_target(&self.provider.0.name, &self.id);
-        self.provider.attribute(error)
+        client_credential::attribute(self.provider.attribute(error), credential)
     }
 }
 
@@ -244,19 +286,21 @@ impl Model for HttpModel {
 
     fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>> {
         Box::pin(async move {
+            let credential = self.provider.client_credential(&request).cloned();
             self.generate_response(request)
                 .await
-                .map_err(|e| self.attribute(e))
+                .map_err(|e| self.attribute(e, credential.as_ref()))
         })
     }
 
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
         Box::pin(async move {
             let recorder = request.raw_recorder().cloned();
+            let credential = self.provider.client_credential(&request).cloned();
             let OpenedStream { body, reader, .. } = self
                 .open_stream(request)
                 .await
-                .map_err(|e| self.attribute(e))?;
+                .map_err(|e| self.attribute(e, credential.as_ref()))?;
             let events = EventDecoder::new(body, reader);
             let events = events.recording(recorder, self.codec().dialect());
             Ok(Box::pin(events) as EventStream)
@@ -271,7 +315,8 @@ impl Model for HttpModel {
 impl ModelExtras for HttpModel {
     fn own_preview(&self, request: Request) -> Result<Vec<Change>> {
         let (request, notes) = request.recording_changes();
-        self.encode(request, false).map_err(|e| self.attribute(e))?;
+        let encoded = self.encode(request, false);
+        encoded.map_err(|e| self.attribute(e, None))?;
         Ok(notes.take())
     }
 
@@ -281,6 +326,7 @@ impl ModelExtras for HttpModel {
 
     fn own_raw_chunks(&self, request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
         Box::pin(async move {
+            let credential = self.provider.client_credential(&request).cloned();
             let OpenedStream {
                 body,
                 reader,
@@ -288,7 +334,7 @@ impl ModelExtras for HttpModel {
             } = self
                 .open_stream(request)
                 .await
-                .map_err(|e| self.attribute(e))?;
+                .map_err(|e| self.attribute(e, credential.as_ref()))?;
             let frames = self.provider.recipe().protocol().frames();
             let mut chunks = RawChunks::new(body, reader, frames);
             if usage_added {
@@ -300,9 +346,10 @@ impl ModelExtras for HttpModel {
 
     fn own_token_count(&self, request: Request) -> BoxFuture<'_, Result<u64>> {
         Box::pin(async move {
+            let credential = self.provider.client_credential(&request).cloned();
             self.request_token_count(request)
                 .await
-                .map_err(|e| self.attribute(e))
+                .map_err(|e| self.attribute(e, credential.as_ref()))
         })
     }
 
@@ -314,7 +361,7 @@ impl ModelExtras for HttpModel {
         let path = self.provider.recipe().embeddings_path(dialect);
         Box::pin(async move {
             let embedding = self.request_embedding(path, body).await;
-            embedding.map_err(|e| self.attribute(e))
+            embedding.map_err(|e| self.attribute(e, None))
         })
     }
 
@@ -326,6 +373,10 @@ impl ModelExtras for HttpModel {
     fn own_embedding_model(&self) -> Option<&dyn EmbeddingModel> {
         let api = self.provider.recipe().embeddings_api(&self.id);
         api.map(|_| self as &dyn EmbeddingModel)
+    }
+
+    fn own_quota(&self) -> Option<Quota> {
+        self.last_quota().take()
     }
 
     fn own_estimate(&self, request: &Request) -> u64 {

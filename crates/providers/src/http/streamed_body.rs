@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::Stream;
-use majordomo_llm::{Error, ErrorKind, Event, Result};
+use majordomo_llm::{ClientCredential, Error, ErrorKind, Event, Result};
 use tokio::time::{Sleep, sleep};
 
-use super::HttpProvider;
+use super::{HttpProvider, client_credential};
 use crate::transport::{ByteStream, ResponseHead};
 
 /// How long the last item waits for the end of the body.
@@ -29,6 +29,8 @@ pub(super) struct StreamedBody {
     request_id: Option<Box<str>>,
     provider: HttpProvider,
     model: String,
+    /// The client's own, if the request was sent with it.
+    credential: Option<ClientCredential>,
 }
 
 impl StreamedBody {
@@ -45,7 +47,13 @@ impl StreamedBody {
             request_id: head.request_id().map(Box::from),
             provider,
             model,
+            credential: None,
         }
+    }
+
+    /// Sets the client's own credential that the request was sent with.
+    pub(super) fn sent_with(&mut self, credential: Option<ClientCredential>) {
+        self.credential = credential;
     }
 
     /// The next bytes; `None` at the end of the body and after an error.
@@ -83,7 +91,8 @@ impl StreamedBody {
             None => error,
         };
         let error = error.with_target(&self.provider.0.name, &self.model);
-        self.provider.attribute(error)
+        let error = self.provider.attribute(error);
+        client_credential::attribute(error, self.credential.as_ref())
     }
 
     /// The error for a body that ended early.

@@ -54,7 +54,7 @@ pub(crate) fn code(error: &ClientError) -> Option<&str> {
         Class::ContextLength => "context_length_exceeded",
         Class::ModelNotFound => "model_not_found",
         Class::Quota => "insufficient_quota",
-        Class::RateLimited => "rate_limit_exceeded",
+        Class::RateLimited | Class::ClientLimited => "rate_limit_exceeded",
         // With 403 the key is valid; clients would ask the user for another one.
         Class::ClientAuth if error.common_status() == 401 => "invalid_api_key",
         _ => return error.code.as_deref(),

@@ -10,10 +10,12 @@
 //!   thinking;
 //! - `write_request`, `write_settings`, `write_message` and `write_part` are their
 //!   counterparts;
+//! - `cache_marks` sets prompt-cache breakpoints in a written body;
 //! - `response` and `stream_*` read and write responses.
 //!
 //! Uses the shared modules of the crate, and no other dialect.
 
+mod cache_marks;
 mod call_id;
 mod count_tokens;
 mod error;
@@ -38,6 +40,8 @@ mod write_settings;
 
 #[cfg(test)]
 mod tests;
+
+pub use cache_marks::{mark_prompt_cache, sets_cache_marks};
 
 use bytes::Bytes;
 use majordomo_llm::{Dialect, Error, ModelInfo, Request, Response, Result};

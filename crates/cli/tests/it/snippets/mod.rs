@@ -27,6 +27,7 @@ const EXCEPTIONS: [(&str, &str, usize); 16] = [
     ("docs/guide/README.md", "a clone of the repository", 1),
     ("docs/guide/aider.md", "aider", 2),
     ("docs/guide/claude-code.md", "Claude Code", 3),
+    ("docs/guide/provider-keys.md", "Claude Code", 1),
     ("docs/guide/codex.md", "Codex", 3),
     ("docs/guide/command-line.md", "Ollama", 1),
     ("docs/guide/gemini-cli.md", "Gemini CLI", 2),

@@ -21,10 +21,11 @@ const SECRET_WORDS: [&str; 14] = [
 ];
 
 /// Names that misspelled keys are compared with.
-pub(in crate::config) const SECRET_NAMES: [&str; 13] = [
+pub(in crate::config) const SECRET_NAMES: [&str; 14] = [
     "key",
     "keys",
     "api_key",
+    "api_keys",
     "apikey",
     "token",
     "secret",
@@ -145,6 +146,7 @@ pub(in crate::config) const SETTINGS: &[&str] = &[
     "tokens_per_minute",
     "tools",
     "total",
+    "trace",
     "trace_bytes",
     "traces",
     "ttl",

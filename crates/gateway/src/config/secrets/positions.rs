@@ -45,6 +45,9 @@ const KEY_SETTINGS: [&str; 10] = [
     "when_exhausted",
 ];
 
+/// Longest value of a setting that is one of a few words.
+const LONGEST_CHOICE: usize = 8;
+
 /// Finds all spans that must be masked, with their text where they are strings.
 pub(in crate::config) fn find(text: &str, table: &DeTable<'_>) -> HiddenSpans {
     let mut hidden = HiddenSpans {
@@ -132,8 +135,18 @@ impl HiddenSpans {
     fn provider(&mut self, provider: &DeTable<'_>) {
         for (name, value) in provider {
             let known = [
-                "kind", "base_url", "models", "api_key", "dsn", "headers", "proxy", "timeout",
+                "kind",
+                "base_url",
+                "models",
+                "api_key",
+                "dsn",
+                "headers",
+                "proxy",
+                "timeout",
                 "version",
+                "cache",
+                "client_credentials",
+                "trace",
             ];
             match (most_similar(name.get_ref(), known), value.get_ref()) {
                 (Some("kind"), DeValue::String(_)) => self.ordinary(value),
@@ -141,6 +154,9 @@ impl HiddenSpans {
                 (Some("base_url" | "proxy"), DeValue::String(url)) if !url.contains('@') => {
                     self.ordinary(value);
                 }
+                (Some("cache" | "client_credentials" | "trace"), DeValue::Boolean(_)) => {}
+                (Some("cache" | "client_credentials" | "trace"), DeValue::String(text))
+                    if is_word(text) && text.len() <= LONGEST_CHOICE => {}
                 (Some("models"), DeValue::Table(_)) => self.user_names(value),
                 (None, DeValue::Boolean(_)) if !is_secret_name(name.get_ref()) => {}
                 (None, DeValue::Integer(number))

@@ -2,7 +2,8 @@
 
 use std::time::SystemTime;
 
-use majordomo::health::HealthStatus;
+use majordomo::health::{HealthStatus, QuotaStatus};
+use majordomo::llm::QuotaWindow;
 use majordomo_page::{Screen, Segment, TargetRow, TargetStatus, TargetsView};
 
 use super::super::health;
@@ -47,8 +48,23 @@ fn row(context: &PageContext<'_>, status: &HealthStatus, now: SystemTime) -> Tar
         in_flight: live.open.at_target(&status.subject) as u64,
         first_token: figures.first_token,
         speed: figures.speed,
+        quota: status.quota.map(left_of),
         cached: (figures.input, figures.cached),
     }
+}
+
+/// As in `left: 12 of 50 requests, 900 of 40000 tokens`.
+fn left_of(quota: QuotaStatus) -> String {
+    let part = |window: Option<QuotaWindow>, what: &str| {
+        let window = window?;
+        Some(format!("{} of {} {what}", window.left, window.limit))
+    };
+    let parts = [
+        part(quota.requests, "requests"),
+        part(quota.tokens, "tokens"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("left: {}", parts.join(", "))
 }
 
 /// A bench as a part of the last day.

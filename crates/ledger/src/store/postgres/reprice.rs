@@ -35,8 +35,8 @@ pub(super) async fn reprice(
     Ok(report)
 }
 
-/// Attempts that have a price of ours: not those that were free, or whose upstream reported
-/// its own cost.
+/// Attempts that have a price of ours: not those that were free or paid by the client, or
+/// whose upstream reported its own cost.
 const PAST: &str = "
     SELECT a.request, a.number, t.text, a.cost,
         (SELECT sum(c.difference)::bigint FROM correction c
@@ -45,7 +45,7 @@ const PAST: &str = "
         a.input, a.cache_read, a.cache_write_5m, a.cache_write_1h, a.image_input, a.output,
         a.reasoning, a.images
     FROM attempt a JOIN request r ON r.id = a.request JOIN name t ON t.id = a.target
-    WHERE a.request >= $1 AND a.request < $2 AND a.reported_cost IS NULL AND a.settle <> $3";
+    WHERE a.request >= $1 AND a.request < $2 AND a.reported_cost IS NULL AND a.settle <> ALL($3)";
 
 async fn reprice_day(
     client: &mut Client,
@@ -55,8 +55,9 @@ async fn reprice_day(
     price: &mut RepriceFn<'_>,
     report: &mut RepriceReport,
 ) -> Result<(), Error> {
-    let free = SettleClass::Free.number() as i16;
-    let past = client.query(PAST, &[&from, &to, &free]).await?;
+    let unpriced = [SettleClass::Free, SettleClass::ClientPaid];
+    let unpriced = unpriced.map(|settle| settle.number() as i16).to_vec();
+    let past = client.query(PAST, &[&from, &to, &unpriced]).await?;
     let tags: Vec<Option<String>> = past
         .iter()
         .map(|row| row.try_get(9))

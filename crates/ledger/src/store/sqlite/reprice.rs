@@ -113,14 +113,15 @@ fn reprice_day(
 /// its own cost.
 fn past_attempts(file: &DayFile, [since, until]: [i64; 2]) -> rusqlite::Result<Vec<PastAttempt>> {
     let corrected = corrections(file)?;
-    let free = SettleClass::Free.number();
+    let unpriced = [SettleClass::Free, SettleClass::ClientPaid].map(SettleClass::number);
     let mut found = Vec::new();
     let range = RequestId::first_at(since)..RequestId::first_at(until);
     file.visit(range, |request| {
         let id = request.id();
         let names = [request.key, request.team, request.model, request.tags];
-        let ours =
-            |attempt: &PackedAttempt| attempt.reported_cost.is_none() && attempt.settle != free;
+        let ours = |attempt: &PackedAttempt| {
+            attempt.reported_cost.is_none() && !unpriced.contains(&attempt.settle)
+        };
         for attempt in request.attempts.into_iter().filter(ours) {
             let corrected = corrected.get(&(id, attempt.number)).copied();
             let charged = match (attempt.cost, corrected) {

@@ -25,6 +25,8 @@ pub struct PendingAttempt<'a> {
     pub images: u64,
     /// When the attempt began, by the registry's clock.
     pub began: Instant,
+    /// Whether it is sent with the client's own credential, so that the client pays for it.
+    pub client_paid: bool,
     pub(in crate::chain) model: &'a dyn Model,
     /// The size of what is sent, if it is not the request.
     pub(in crate::chain) input_bytes: Option<u64>,

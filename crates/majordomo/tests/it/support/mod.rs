@@ -104,6 +104,7 @@ impl Fixture {
                 probing: false,
                 on_trial: false,
                 declared: false,
+                quota: None,
             })
     }
 

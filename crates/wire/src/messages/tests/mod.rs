@@ -1,5 +1,6 @@
 //! Tests of the dialect, one file per direction.
 
+mod cache_marks;
 mod corpus;
 mod requests;
 mod responses;

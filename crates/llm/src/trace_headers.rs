@@ -1,0 +1,17 @@
+//! What a provider learns of a request's trace and id.
+
+use std::sync::Arc;
+
+/// The W3C Trace Context and the id of a request, for providers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TraceHeaders {
+    /// The header `traceparent`, valid.
+    pub traceparent: Option<String>,
+    /// The header `tracestate`; only beside a `traceparent`.
+    pub tracestate: Option<String>,
+    /// The header `x-request-id`.
+    pub request_id: Option<String>,
+    /// Sent as `x-request-id` if there is no other, to providers that are configured to be
+    /// told of every request.
+    pub own_id: Option<Arc<str>>,
+}

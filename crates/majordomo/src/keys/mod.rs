@@ -1,0 +1,51 @@
+//! Several keys of one provider: which one a request is sent with.
+//!
+//! A target of such a provider has a [`KeyRing`] with one model per key. `choice` chooses,
+//! purely; `conversations` remembers which key each conversation is with, since a prompt is
+//! cached for the account of the key that sent it; `ring` knows the keys' health and admits
+//! requests. A chain with a single key has no ring. May use `clock` and `health`.
+
+mod choice;
+mod conversations;
+mod ring;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use majordomo_llm::{Message, Prompt, Text};
+
+pub(crate) use choice::TriedKeys;
+pub(crate) use conversations::ConversationTables;
+pub(crate) use ring::{KeyPermit, KeyRing, RingRefusal};
+
+/// Most keys of one provider.
+pub(crate) const MAX_KEYS: usize = majordomo_providers::MAX_KEYS;
+
+/// Bytes of each text that identify a conversation: enough to tell them apart.
+const IDENTIFYING_BYTES: usize = 4_096;
+
+/// A conversation, by what all of its requests begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Conversation(u64);
+
+impl Conversation {
+    /// The conversation of a prompt: its system prompt and its first message, which stay
+    /// the same from turn to turn. `None` without messages.
+    pub(crate) fn of(prompt: &Prompt) -> Option<Self> {
+        let first = prompt.messages.first()?;
+        // Without random keys: several gateways agree on the key of a new conversation.
+        let mut hasher = DefaultHasher::new();
+        let system: &[Text] = &prompt.system;
+        for text in system {
+            beginning(&text.text).hash(&mut hasher);
+        }
+        beginning(&Message::text(first)).hash(&mut hasher);
+        Some(Self(hasher.finish()))
+    }
+}
+
+fn beginning(text: &str) -> &[u8] {
+    &text.as_bytes()[..text.len().min(IDENTIFYING_BYTES)]
+}
+
+#[cfg(test)]
+mod tests;
