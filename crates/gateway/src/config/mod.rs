@@ -6,7 +6,7 @@
 //! providers, and [`ConfigWatch`] reads the file again when it changes.
 //!
 //! To add a setting: add a field to the type of its section (`server.rs`, `chain.rs`, …),
-//! read it in the `read_…` function there, and list its key in
+//! read it in the `read_…` function there, describe it in `schema`, and list its key in
 //! `secrets::names::SETTINGS` so that diagnostics may show its value.
 //!
 //! May use `demo`, `keys`, `max_counts` and the types of `trust`.
@@ -43,6 +43,7 @@ mod providers;
 mod reader;
 mod registry;
 mod routes;
+mod schema;
 mod secrets;
 mod server;
 mod source;
@@ -88,6 +89,7 @@ pub use prices::PriceSettings;
 pub use provider_options::{ProviderOptions, ProviderProxy};
 pub use providers::{DeclaredKind, ProviderEntry, ProviderSource};
 pub use routes::{RouteEntry, ServiceEntry, SmartRule};
+pub use schema::json_schema;
 pub use server::{ServerSettings, TlsFiles, exposed_without_keys, operator_exposed_without_role};
 pub use source::ConfigSource;
 pub use specs::{Alias, SpecEntry};

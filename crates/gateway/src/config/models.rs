@@ -173,7 +173,7 @@ fn limits(mut section: Section<'_>) -> Option<ImageSupport> {
 
 /// Types that a model can accept. Images are converted to one of the first four; the
 /// others are passed on where a model takes them.
-const TYPES: [&str; 9] = [
+pub(super) const TYPES: [&str; 9] = [
     "image/jpeg",
     "image/png",
     "image/gif",

@@ -55,6 +55,8 @@ fn report(field: &ConfigField<'_>, error: &MoneyError) {
     field.report(error.to_string(), hint);
 }
 
+const ABOVE_HINT: &str = "name the input tokens above which these rates apply: `above = 200000`";
+
 /// Reads the rates of a price. Each is judged at its own line; `None` if one is wrong.
 fn read_price(mut section: Section<'_>, title: &str, with_tiers: bool) -> Option<PriceOverride> {
     let mut price = PriceOverride::default();
@@ -90,11 +92,11 @@ fn read_price(mut section: Section<'_>, title: &str, with_tiers: bool) -> Option
         let tiers = section.take("tiers");
         let tiers = tiers.and_then(|field| field.sections(&format!("`tiers` of {title}")));
         for mut tier in tiers.into_iter().flatten() {
-            if let Some(above) = tier.number("above", 1, u64::from(u32::MAX)) {
-                match read_price(tier, title, false) {
-                    Some(rates) => price.tiers.push(TierOverride { above, rates }),
-                    None => valid = false,
-                }
+            let above = tier.require("above", ABOVE_HINT);
+            let above = above.and_then(|field| field.number(1, u64::from(u32::MAX)));
+            match (above, read_price(tier, title, false)) {
+                (Some(above), Some(rates)) => price.tiers.push(TierOverride { above, rates }),
+                _ => valid = false,
             }
         }
     }

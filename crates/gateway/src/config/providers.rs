@@ -222,7 +222,7 @@ fn builtin(name: &str, section: &Section<'_>) -> Option<DeclaredKind> {
     kind
 }
 
-fn kinds() -> Vec<&'static str> {
+pub(super) fn kinds() -> Vec<&'static str> {
     ProviderKind::ALL
         .into_iter()
         .map(ProviderKind::as_str)

@@ -195,6 +195,12 @@ impl<'a> ConfigField<'a> {
 
     /// One of the given keywords.
     pub(in crate::config) fn choice<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
+        #[cfg(test)]
+        {
+            let words = words.iter().map(|(word, _)| (*word).to_owned());
+            let mut asked = self.reader.asked.borrow_mut();
+            asked.words.insert(self.path.clone(), words.collect());
+        }
         let text = self.text()?;
         let found = words.iter().find(|(word, _)| *word == text.value);
         if found.is_none() {

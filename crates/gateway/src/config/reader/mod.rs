@@ -33,6 +33,17 @@ pub(super) struct ConfigReader<'e> {
     hidden: RefCell<HiddenSpans>,
     holds_secrets: Cell<bool>,
     lacks_variables: Cell<bool>,
+    /// What sections asked for, which the tests of `schema` compare.
+    #[cfg(test)]
+    pub(super) asked: RefCell<Asked>,
+}
+
+/// Keys by the path of their section, and words by the path of their key.
+#[cfg(test)]
+#[derive(Default)]
+pub(super) struct Asked {
+    pub(super) keys: BTreeMap<String, Vec<&'static str>>,
+    pub(super) words: BTreeMap<String, Vec<String>>,
 }
 
 impl<'e> ConfigReader<'e> {
@@ -49,6 +60,8 @@ impl<'e> ConfigReader<'e> {
             hidden: RefCell::new(hidden),
             holds_secrets: Cell::default(),
             lacks_variables: Cell::default(),
+            #[cfg(test)]
+            asked: RefCell::default(),
         }
     }
 

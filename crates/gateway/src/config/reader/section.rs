@@ -125,6 +125,12 @@ impl<'a> Section<'a> {
     /// Like [`finish`](Self::finish), for a table that may contain misplaced keys of
     /// `others`.
     pub(in crate::config) fn finish_among(self, others: &[(&str, &[&str])]) {
+        #[cfg(test)]
+        {
+            let mut asked = self.reader.asked.borrow_mut();
+            let keys = asked.keys.entry(self.path.clone()).or_default();
+            keys.extend(&self.known);
+        }
         for (name, value) in self.table {
             let key: &str = name.get_ref();
             if self.known.contains(&key) {
