@@ -5,5 +5,6 @@ mod environment_variables;
 mod features;
 mod layout;
 mod links;
+mod manifests;
 mod part_matches;
 mod public_surface;
