@@ -94,6 +94,15 @@ Examples:
 Without --config, the file is the one that `majordomo serve` uses: $MAJORDOMO_CONFIG,
 ./majordomo.toml, or majordomo/majordomo.toml in the user's configuration directory.";
 
+const HEALTH_EXAMPLES: &str = "\
+Examples:
+  majordomo health
+  majordomo health --ready
+  majordomo health --listen 4200
+
+The exit code is 0 if it is, else 1. The address is that of the configuration which `majordomo serve`
+uses. A gateway with TLS is only asked to accept a connection.";
+
 /// An LLM gateway and client with failover.
 #[derive(Debug, Parser)]
 #[command(name = "majordomo", version, after_help = EXAMPLES)]
@@ -119,6 +128,8 @@ pub(crate) enum Command {
     Fit(FitArgs),
     /// Validate a configuration file
     Check(CheckArgs),
+    /// Ask the gateway on this machine whether it is alive
+    Health(HealthArgs),
     /// Create, list and change keys for clients of the gateway
     Key(KeyArgs),
     /// Create, list and change teams of keys
@@ -129,6 +140,19 @@ pub(crate) enum Command {
     Prices(PricesArgs),
     /// Check, copy, correct or export the ledger
     Ledger(LedgerArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = HEALTH_EXAMPLES)]
+pub(crate) struct HealthArgs {
+    #[command(flatten)]
+    pub(crate) config: ConfigArg,
+    /// Address of the gateway; overrides the configuration file
+    #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Ask whether it can serve: whether any configured target is usable
+    #[arg(long)]
+    pub(crate) ready: bool,
 }
 
 #[derive(Debug, Args)]

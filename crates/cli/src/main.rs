@@ -14,6 +14,7 @@ mod dry_run;
 mod error;
 mod explain;
 mod fit;
+mod health;
 mod image;
 mod image_args;
 mod input;
@@ -78,6 +79,7 @@ async fn run(command: Command) -> ExitCode {
         Command::Models(args) => models::run(&args).await,
         Command::Fit(args) => fit::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Health(args) => health::run(&args).await,
         Command::Key(args) => blocking(move || key::run(&args)).await,
         Command::Team(args) => blocking(move || team::run(&args)).await,
         Command::Usage(args) => blocking(move || usage::run(&args)).await,

@@ -8,6 +8,7 @@
 mod bodies;
 mod crashes;
 mod gateway;
+mod health;
 mod limits;
 mod listening;
 mod load;

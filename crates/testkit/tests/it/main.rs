@@ -6,5 +6,6 @@ mod fault_proxy;
 mod features;
 mod layout;
 mod links;
+mod manifests;
 mod part_matches;
 mod public_surface;
