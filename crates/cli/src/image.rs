@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use majordomo::llm::ImagePrompt;
@@ -14,14 +15,7 @@ use crate::{input, output};
 
 pub(crate) async fn run(args: ImageArgs) -> Result<(), CliError> {
     let request = request(&args)?;
-    let expected = args.n.map_or(1, |n| n.get() as usize);
-    if !args.force {
-        // Before anything is paid for.
-        let paths = (1..=expected).map(|number| numbered(&args.output, number, expected));
-        if let Some(path) = paths.into_iter().find(|path| path.exists()) {
-            return Err(exists(&path));
-        }
-    }
+    check_output(&args)?;
     let setup = Setup::load(args.config.config.as_deref())?;
     let chain = setup.chain(&args.spec).await?;
     let response = chain.generate_images(request).await?;
@@ -39,10 +33,28 @@ pub(crate) async fn run(args: ImageArgs) -> Result<(), CliError> {
     write(&args, &response)
 }
 
+/// Finds out before anything is paid for whether the files can be written.
+fn check_output(args: &ImageArgs) -> Result<(), CliError> {
+    let folder = args.output.parent().unwrap_or(Path::new(""));
+    if !folder.as_os_str().is_empty() && !folder.is_dir() {
+        let text = format!("`{}` is not a folder", folder.display());
+        return Err(CliError::new(text));
+    }
+    if args.force {
+        return Ok(());
+    }
+    let count = args.count();
+    let mut paths = (1..=count).map(|number| numbered(&args.output, number, count));
+    match paths.find(|path| path.exists()) {
+        Some(path) => Err(exists(&path)),
+        None => Ok(()),
+    }
+}
+
 fn request(args: &ImageArgs) -> Result<ImageRequest, CliError> {
     let mut prompt = ImageRequest::new(&*args.prompt);
     let settings: &mut ImagePrompt = prompt.edit();
-    settings.n = args.n;
+    settings.n = args.n.and_then(NonZeroU32::new);
     settings.size = args.size;
     settings.seed = args.seed;
     settings.steps = args.steps;
@@ -58,8 +70,10 @@ fn request(args: &ImageArgs) -> Result<ImageRequest, CliError> {
 fn write(args: &ImageArgs, response: &ImageResponse) -> Result<(), CliError> {
     let mut stdout = anstream::stdout().lock();
     let count = response.images.len();
+    // A target may return fewer than the names that were checked.
+    let names = count.max(args.count());
     for (number, image) in (1..).zip(&response.images) {
-        let path = numbered(&args.output, number, count);
+        let path = numbered(&args.output, number, names);
         let mut options = OpenOptions::new();
         options.write(true);
         match args.force {

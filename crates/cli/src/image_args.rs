@@ -1,6 +1,5 @@
 //! The arguments of `majordomo image`.
 
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -36,8 +35,8 @@ pub(crate) struct ImageArgs {
     #[arg(long = "image", value_name = "FILE")]
     pub(crate) images: Vec<PathBuf>,
     /// Number of images
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) n: Option<NonZeroU32>,
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=128))]
+    pub(crate) n: Option<u32>,
     /// Size in pixels
     #[arg(long, value_name = "WIDTHxHEIGHT")]
     pub(crate) size: Option<ImageSize>,
@@ -58,4 +57,11 @@ pub(crate) struct ImageArgs {
     pub(crate) sampler: Option<String>,
     #[command(flatten)]
     pub(crate) config: ConfigArg,
+}
+
+impl ImageArgs {
+    /// The number of images asked for.
+    pub(crate) fn count(&self) -> usize {
+        self.n.map_or(1, |n| usize::try_from(n).unwrap_or(1))
+    }
 }

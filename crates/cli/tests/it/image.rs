@@ -6,7 +6,7 @@ use majordomo_testkit::{Script, Upstream};
 /// A path in a folder that exists, of a file that does not.
 fn absent(name: &str) -> String {
     let path = file(name, "");
-    std::fs::remove_file(&path).unwrap();
+    std::fs::remove_file(&path).expect("it was just written");
     path
 }
 
@@ -96,6 +96,20 @@ async fn failures_are_one_sentence_and_leave_no_file() {
         "{}",
         done.stderr
     );
+    let nowhere = [
+        "image",
+        "demo/image",
+        "pears",
+        "-o",
+        "no-such-folder/pear.png",
+    ];
+    let done = majordomo(&nowhere).output().await;
+    assert_eq!(
+        done.stderr, "error: `no-such-folder` is not a folder\n",
+        "nothing is drawn"
+    );
+    let none = ["image", "demo/image", "pears", "-o", &path, "--n", "0"];
+    assert_eq!(majordomo(&none).output().await.code, Some(2));
     assert!(!std::path::Path::new(&path).exists());
 }
 

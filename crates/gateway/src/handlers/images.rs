@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Response;
 use http::header::CONTENT_TYPE;
-use majordomo::llm::ImageResponse;
-use majordomo::{Chain, ImageRequest, Request};
+use majordomo::llm::ImagePrompt;
+use majordomo::{Chain, ImageRequest, ImageResponse, Part, Request};
 use majordomo_wire::images::{self, ReadImages, is_edit};
 
 use super::generate::{invalid, json, undecodable};
@@ -83,11 +83,28 @@ async fn generated(
     let body = std::mem::take(&mut admitted.body);
     let content_type = admitted.headers.get(CONTENT_TYPE);
     let content_type = content_type.and_then(|value| value.to_str().ok());
-    let read = images::read_request(content_type.unwrap_or("application/json"), body);
+    let content_type = content_type.unwrap_or("application/json");
+    if !content_type.starts_with("multipart/") {
+        state.server.max_counts.check_body(&body)?;
+    }
+    let read = images::read_request(content_type, body);
     let read = read.map_err(undecodable)?;
+    state
+        .server
+        .max_counts
+        .check(&counted(read.request.prompt()))?;
     let (chain, request) = planned(state, call, &read, admitted).await?;
     let wants_urls = read.wants_urls;
     Ok((chain.generate_images(request).await?, wants_urls))
+}
+
+/// A chat request of the same size, for the limits on counts.
+fn counted(prompt: &ImagePrompt) -> Request {
+    let images = prompt.images.iter().chain(&prompt.mask);
+    let images = images.cloned().map(Part::Image);
+    let mut request = images.fold(Request::user(&*prompt.prompt), Request::part);
+    request.edit().native.clone_from(&prompt.native);
+    request
 }
 
 /// Checks the request and resolves its model.

@@ -21,7 +21,8 @@ fn provider(kind: ProviderKind, upstream: &Upstream, path: &str) -> impl Provide
     let transport = Transport::new(TransportConfig::default().proxies(Proxies::Direct));
     let settings = Settings::new("up", transport).key(Some("canary".to_owned().into()));
     let url = format!("http://{}{path}", upstream.address());
-    kind.provider(settings.base_url(url)).unwrap()
+    kind.provider(settings.base_url(url))
+        .expect("a valid address")
 }
 
 fn json(body: &str) -> Script {

@@ -21,7 +21,8 @@ fn provider(kind: ProviderKind, upstream: &Upstream, path: &str) -> impl Provide
     let settings = Settings::new("up", transport);
     let settings = settings.key(Some("CANARY-of-the-provider".to_owned().into()));
     let url = format!("http://{}{path}", upstream.address());
-    kind.provider(settings.base_url(url)).unwrap()
+    kind.provider(settings.base_url(url))
+        .expect("a valid address")
 }
 
 fn json(body: impl Into<String>) -> Script {
@@ -45,7 +46,7 @@ fn changes(response: &majordomo::ImageResponse) -> Vec<String> {
 fn full() -> ImageRequest {
     ImageRequest::new("a pear")
         .n(2)
-        .size("1024x1024".parse().unwrap())
+        .size("1024x1024".parse().expect("a size"))
         .steps(9)
         .seed(7)
 }
@@ -170,7 +171,10 @@ struct Settled(Arc<Mutex<Vec<AttemptReport>>>);
 
 impl AttemptGate for Watch {
     fn enter<'a>(&'a self, attempt: &PendingAttempt<'a>) -> GateDecision<'a> {
-        self.0.lock().unwrap().push((attempt.kind, attempt.images));
+        self.0
+            .lock()
+            .expect("no panic")
+            .push((attempt.kind, attempt.images));
         assert!(attempt.input_tokens() > 0);
         GateDecision::admit(GatePass::new(Settled(Arc::clone(&self.1))))
     }
@@ -178,7 +182,7 @@ impl AttemptGate for Watch {
 
 impl AttemptPermit for Settled {
     fn settle(self: Box<Self>, report: AttemptReport) {
-        self.0.lock().unwrap().push(report);
+        self.0.lock().expect("no panic").push(report);
     }
 }
 

@@ -166,7 +166,7 @@ fn a_clients_form_keeps_its_bytes_except_for_the_model() {
 #[test]
 fn a_form_that_we_write_is_read_back() {
     let request = full()
-        .image(Image::new("image/png", [PNG, b"majordomo-form-0"].concat()))
+        .image(Image::new("image/png", [PNG, b"majordomo-form-"].concat()))
         .image(Image::new("image/webp", vec![0, 13, 10, 45, 45]))
         .mask(Image::new("image/png", PNG));
     let local = ImageTarget {
@@ -174,7 +174,8 @@ fn a_form_that_we_write_is_read_back() {
         ..OPENAI
     };
     let written = write_request(&request, &local);
-    assert!(written.content_type.ends_with("majordomo-form-1"));
+    let again = write_request(&request, &local);
+    assert_eq!(written.body, again.body, "equal requests have equal bytes");
     let read = read_request(&written.content_type, written.body).unwrap();
     let mut expected = request.prompt().clone();
     expected.sampler = None;

@@ -1,5 +1,7 @@
 //! Writes a request in OpenAI's dialect, or forwards a client's body.
 
+use std::hash::{DefaultHasher, Hasher};
+
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Image, ImageBody, ImagePrompt, ImageRequest, Native};
 use memchr::memmem;
@@ -186,19 +188,22 @@ fn write_form(prompt: &ImagePrompt, fields: &ImageFields) -> (String, Bytes) {
     (content_type, out.freeze())
 }
 
-/// A boundary that occurs in no value.
+/// A boundary that occurs in no value. It depends on all of them, so that no value can
+/// hold the ones that are tried next.
 fn unused_boundary(texts: &[(&str, &str)], files: &[(&str, &Image)]) -> String {
     let values = || {
         let texts = texts.iter().map(|(_, text)| text.as_bytes());
         texts.chain(files.iter().map(|(_, image)| &image.data[..]))
     };
-    let mut number = 0_u32;
+    let mut hasher = DefaultHasher::new();
+    values().for_each(|value| hasher.write(value));
+    let mut number = hasher.finish();
     loop {
-        let boundary = format!("majordomo-form-{number}");
+        let boundary = format!("majordomo-form-{number:016x}");
         let finder = memmem::Finder::new(&boundary);
         if values().all(|value| finder.find(value).is_none()) {
             return boundary;
         }
-        number += 1;
+        number = number.wrapping_add(1);
     }
 }

@@ -197,6 +197,30 @@ async fn a_bad_request_is_refused_before_any_call() {
     assert!(upstream.requests().is_empty());
 }
 
+#[tokio::test]
+async fn limits_on_counts_hold_for_images_as_for_chats() {
+    let upstream = Upstream::start([]).await;
+    let limits = "[server]\nmax_images = 0\nmax_fields = 1\nmax_values = 9\n";
+    let gateway = TestGateway::start(&format!("{}{limits}", config("openai", &upstream))).await;
+    let parts: [(&str, &[u8]); 3] = [
+        ("name=\"model\"", b"up/m"),
+        ("name=\"prompt\"", b"greener"),
+        ("name=\"image\"; filename=\"a.png\"", b"x"),
+    ];
+    let reply = edit(&gateway, &parts).await;
+    assert!(reply.text().contains("max_images"), "{}", reply.text());
+    for (more, expected) in [
+        (r#""a":1,"b":2"#, "max_fields"),
+        (r#""a":[1,2,3,4,5,6,7,8,9]"#, "max_values"),
+    ] {
+        let body = format!(r#"{{"model":"up/m","prompt":"a",{more}}}"#);
+        let reply = gateway.post(GENERATIONS, body).await;
+        assert_eq!(reply.status, 400);
+        assert!(reply.text().contains(expected), "{}", reply.text());
+    }
+    assert!(upstream.requests().is_empty());
+}
+
 const LEDGER: &str = "[prices.\"up/token\"]\ninput = \"5\"\noutput = \"40\"\n\
                       [prices.\"up/each\"]\nimage = \"0.04\"\n";
 

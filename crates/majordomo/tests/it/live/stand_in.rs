@@ -132,7 +132,7 @@ fn drawing(kind: ProviderKind, protocol: Protocol) -> Vec<Script> {
             whole(protocol, &response)
         }
         ProviderKind::LlamaSwap => {
-            let written: serde_json::Value = serde_json::from_slice(&written).unwrap();
+            let written: serde_json::Value = serde_json::from_slice(&written).expect("JSON");
             let data = &written["data"][0]["b64_json"];
             serde_json::json!({ "images": [data] })
                 .to_string()
