@@ -11,7 +11,7 @@ mod ring;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use majordomo_llm::{Message, Prompt, Text};
+use majordomo_llm::Prompt;
 
 pub(crate) use choice::TriedKeys;
 pub(crate) use conversations::ConversationTables;
@@ -34,11 +34,10 @@ impl Conversation {
         let first = prompt.messages.first()?;
         // Without random keys: several gateways agree on the key of a new conversation.
         let mut hasher = DefaultHasher::new();
-        let system: &[Text] = &prompt.system;
-        for text in system {
+        for text in &prompt.system {
             beginning(&text.text).hash(&mut hasher);
         }
-        beginning(&Message::text(first)).hash(&mut hasher);
+        beginning(&first.text()).hash(&mut hasher);
         Some(Self(hasher.finish()))
     }
 }
