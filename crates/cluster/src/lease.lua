@@ -88,22 +88,25 @@ elseif young then
 end
 local allowed = young and math.min(want, before) or want
 
+-- What the node may be using while this reply is on its way stays its own until it says that
+-- it has stopped.
+local kept = math.min(claim, before)
 local held, usable, short
 if unit then
   if contended and least == 0 then allowed = 0 end
-  held = math.min(allowed, room)
+  usable = math.min(allowed, room)
   if least > capacity and level <= 0 and others == 0 and not young then
-    held = least
-  elseif held < least then
-    held = math.min(held, before)
+    usable = least
+  elseif usable < least then
+    usable = math.min(usable, before)
   end
-  usable, short = held, held < least
+  held, short = math.max(usable, kept), usable < least
 else
   local fair = math.ceil(capacity / active)
   if contended then allowed = math.min(allowed, fair) end
   usable = math.min(allowed, room)
   short = usable < least
-  held = math.max(usable, in_use)
+  held = math.max(usable, in_use, kept)
 end
 
 if held > 0 or short then
@@ -121,7 +124,7 @@ end
 redis.call('PEXPIRE', KEYS[1], math.ceil(keep / 1000) + 60000)
 
 local wait = 0
-if held < least then
+if usable < least then
   wait = math.max((level + others + math.min(least, capacity) - capacity) * (unit or 0), 1000)
   if young then wait = math.max(wait, born + lasts - now) end
 end

@@ -86,32 +86,32 @@ impl LeaseTable {
             ask.want
         };
 
+        // What the node may be using while this reply is on its way stays its own until it
+        // says that it has stopped.
+        let kept = ask.claim.min(before);
         let (held, usable, short) = if unit.is_some() {
             // A renewal leaves what it could have to those who need it now.
             if contended && ask.least == 0 {
                 allowed = 0;
             }
-            let mut held = allowed.min(room);
+            let mut usable = allowed.min(room);
             let large = ask.least > ask.capacity && level <= 0.0 && others == 0 && !young;
             if large {
-                held = ask.least;
-            } else if held < ask.least {
-                held = held.min(before);
+                usable = ask.least;
+            } else if usable < ask.least {
+                usable = usable.min(before);
             }
-            (held, held, held < ask.least)
+            (usable.max(kept), usable, usable < ask.least)
         } else {
-            let active = 1 + limit
-                .holders
-                .values()
-                .filter(|o| o.held > 0 || o.short)
-                .count();
+            let holders = limit.holders.values();
+            let active = 1 + holders.filter(|o| o.held > 0 || o.short).count();
             let fair = ask.capacity.div_ceil(active as u64);
             if contended {
                 allowed = allowed.min(fair);
             }
             let usable = allowed.min(room);
             let short = usable < ask.least;
-            (usable.max(ask.in_use), usable, short)
+            (usable.max(ask.in_use).max(kept), usable, short)
         };
         if held > 0 || short {
             let until = now + lasts;
@@ -122,7 +122,7 @@ impl LeaseTable {
 
         let taken = level + (others + held) as f64;
         let mut wait = 0.0;
-        if held < ask.least {
+        if usable < ask.least {
             let missing = level + (others + ask.least.min(ask.capacity)) as f64 - capacity;
             wait = (missing * unit.unwrap_or(0.0)).max(1_000.0);
             if young {

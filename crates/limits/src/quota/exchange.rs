@@ -16,6 +16,8 @@ const WARM: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
     held: u64,
+    /// What the store counts as held by this node.
+    stored: u64,
     /// By this node's monotonic clock, which ends before the store's does.
     until: Duration,
     pub(super) asked: Option<PendingExchange>,
@@ -51,6 +53,11 @@ impl Exchange {
         }
     }
 
+    /// Whether the store counts anything as held by this node.
+    pub(super) fn is_known(&self, now: Duration) -> bool {
+        now < self.until && self.stored.max(self.held) > 0
+    }
+
     /// Uses or gives back some of it.
     pub(super) fn set_held(&mut self, held: u64) {
         self.held = held;
@@ -74,7 +81,8 @@ impl Exchange {
                 None
             }
             Some(grant) => {
-                self.held = grant.held;
+                self.held = grant.usable;
+                self.stored = grant.held;
                 self.until = asked.at + grant.lasts;
                 Some((asked, grant))
             }
@@ -92,6 +100,7 @@ impl Exchange {
     /// Nothing that the store has still belongs to this node.
     pub(super) fn forget(&mut self) {
         self.held = 0;
+        self.stored = 0;
         self.until = Duration::ZERO;
     }
 

@@ -145,7 +145,7 @@ impl SharedRate {
             self.leave(now);
             return None;
         }
-        let idle = self.exchange.held(now) == 0 && self.spent == 0 && self.refund == 0;
+        let idle = !self.exchange.is_known(now) && self.spent == 0 && self.refund == 0;
         let due = self.exchange.is_due(now, RENEW) && (!idle || self.exchange.alone);
         due.then(|| {
             self.rejoin(now);
@@ -198,11 +198,11 @@ impl SharedRate {
         self.reporting = 0;
         // What was used since the exchange began came out of what is held.
         self.exchange
-            .set_held(grant.held.saturating_sub(self.spent));
-        self.last_grant = grant.held;
+            .set_held(grant.usable.saturating_sub(self.spent));
+        self.last_grant = grant.usable;
         self.on_credit = false;
         self.free = grant.free;
-        let lacks = grant.held < asked.least;
+        let lacks = grant.usable < asked.least;
         self.dry = lacks.then(|| (asked.least, asked.at + grant.wait));
         if self.periods.back().map(|(_, period)| *period) != Some(grant.period) {
             self.periods.push_back((self.number, grant.period));

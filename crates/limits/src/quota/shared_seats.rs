@@ -52,6 +52,7 @@ impl SharedSeats {
             return None;
         }
         self.rejoin();
+        self.lapse(now);
         let missing = self.seats.available() == 0;
         // While it is contended, the answer is known until the next exchange.
         let settled = self.contended && !self.exchange.is_due(now, CONTENDED);
@@ -65,12 +66,10 @@ impl SharedSeats {
             self.leave(store);
             return None;
         }
+        self.lapse(now);
         let waiting = self.seats.waiting() as u64;
-        let idle = self.exchange.held(now) == 0 && waiting == 0 && self.seats.in_use() == 0;
+        let idle = !self.exchange.is_known(now) && waiting == 0 && self.seats.in_use() == 0;
         if idle && !self.exchange.alone {
-            if self.seats.total() > 0 {
-                self.seats.resize(0);
-            }
             return None;
         }
         let often = self.contended || waiting > 0;
@@ -146,6 +145,14 @@ impl SharedSeats {
 
     pub(super) fn is_idle(&self, now: Duration) -> bool {
         self.exchange.held(now) == 0 && self.seats.in_use() == 0
+    }
+
+    /// What was held and not renewed belongs to others.
+    fn lapse(&mut self, now: Duration) {
+        let over = !self.exchange.alone && self.exchange.held(now) == 0;
+        if over && self.seats.total() > 0 {
+            self.seats.resize(0);
+        }
     }
 
     /// The share takes over; seats in use stay in use.

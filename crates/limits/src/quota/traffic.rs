@@ -49,7 +49,8 @@ pub struct TrafficAsk {
     pub refund_period: u64,
     /// Seats in use: they are held whatever the store says.
     pub in_use: u64,
-    /// What this node holds by its own account. It counts where the store has lost its own.
+    /// What this node may use until the reply. It stays with the node until the next
+    /// exchange, and counts where the store has lost its own account.
     pub claim: u64,
     /// What it wants to hold.
     pub want: u64,
@@ -60,9 +61,9 @@ pub struct TrafficAsk {
 /// What a store replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrafficGrant {
-    /// What the node holds from now on.
+    /// What counts as held by the node until its next exchange.
     pub held: u64,
-    /// The part of it that may be used anew: less than is held if others wait for seats.
+    /// The part of it that may be used from now on: less where others wait for it.
     pub usable: u64,
     /// How long it holds, counted from the moment of asking.
     pub lasts: Duration,

@@ -11,7 +11,8 @@ use fastrand::Rng;
 use majordomo_cluster::LeaseTable;
 use majordomo_limits::{
     ChargeOutcome, Flow, LevelId, LevelKind, LevelPolicy, LimitPolicy, LimitRegistry, MemoryLeases,
-    Moment, NoAlerts, Permit, TrafficAsk, TrafficBackend, TrafficLimits, TrafficReply,
+    Moment, NoAlerts, Permit, TrafficAsk, TrafficBackend, TrafficGrant, TrafficLimits,
+    TrafficReply,
 };
 
 const NODES: u64 = 3;
@@ -51,6 +52,8 @@ struct Node {
     pace: f64,
     /// Seats that it may have used by its share since it lost the store.
     by_share: u64,
+    /// Replies that are on their way.
+    coming: Vec<(TrafficReply, TrafficGrant)>,
 }
 
 struct World {
@@ -116,6 +119,7 @@ impl World {
             origin: Duration::from_secs(self.random.u64(0..7_200)),
             pace: 1.0 + (self.random.f64() - 0.5) / 100.0,
             by_share: 0,
+            coming: Vec::new(),
         }
     }
 
@@ -136,8 +140,18 @@ impl World {
         node.origin + self.now.mul_f64(node.pace)
     }
 
+    /// Delivers the replies to a node that are on their way.
+    fn arrive(&mut self, at: usize) {
+        for (reply, grant) in std::mem::take(&mut self.nodes[at].coming) {
+            reply.granted(grant);
+        }
+    }
+
     /// Delivers what a node asked, and sometimes loses a reply.
     fn deliver(&mut self, at: usize) {
+        if self.random.bool() {
+            self.arrive(at);
+        }
         loop {
             let first = self.nodes[at]
                 .wire
@@ -158,6 +172,10 @@ impl World {
                 true => {
                     self.alone(at);
                     drop(reply);
+                }
+                // Requests come and go before it arrives.
+                false if self.random.u8(0..3) == 0 => {
+                    self.nodes[at].coming.push((reply, granted.grant));
                 }
                 false => reply.granted(granted.grant),
             }
@@ -228,7 +246,8 @@ impl World {
                 self.allowance += self.burst() as f64;
             }
             89..90 if !self.partitions => {
-                // Quiet for a while.
+                // Quiet for a while. No reply takes that long: it has a deadline.
+                (0..self.nodes.len()).for_each(|at| self.arrive(at));
                 self.nodes.iter_mut().for_each(|node| node.seats.clear());
                 self.now += Duration::from_secs(30);
             }
@@ -272,6 +291,8 @@ impl World {
 
     /// Healed, a node without competition gets every seat within five seconds.
     fn converge(&mut self) {
+        // No reply is lost any more.
+        self.partitions = false;
         for node in &mut self.nodes {
             node.wire.cut.store(false, Relaxed);
             node.seats.clear();
