@@ -24,6 +24,7 @@ const MOST_CHANGES: usize = 50;
 struct Spent {
     requests: u64,
     cost: Cost,
+    attempts: u64,
     unpriced: u64,
     last: String,
 }
@@ -126,6 +127,7 @@ fn sums(rows: &[UsageRow], since: &str) -> BTreeMap<String, Spent> {
         if day.as_str() >= since {
             spent.requests += row.sums.requests;
             spent.cost += row.sums.cost;
+            spent.attempts += row.sums.attempts;
             spent.unpriced += row.sums.unpriced;
         }
     }
@@ -134,8 +136,12 @@ fn sums(rows: &[UsageRow], since: &str) -> BTreeMap<String, Spent> {
 
 fn thirty_days(spent: Option<&Spent>) -> Option<(u64, String)> {
     let spent = spent?;
-    let unknown = if spent.unpriced > 0 { " + unknown" } else { "" };
-    Some((spent.requests, format!("${}{unknown}", spent.cost)))
+    let cost = match spent.unpriced {
+        0 => format!("${}", spent.cost),
+        unpriced if unpriced == spent.attempts => "unknown".to_owned(),
+        _ => format!("${} + unknown", spent.cost),
+    };
+    Some((spent.requests, cost))
 }
 
 fn key_view(key: &Value, spent: &BTreeMap<String, Spent>) -> KeyView {
