@@ -7,8 +7,7 @@ use super::specs::{self, SpecEntry, SpecNames};
 use super::{
     Config, KeyRole, ServerSettings, ServiceEntry, capture, chain, cluster, exposed_without_keys,
     fetch, keys, ledger, limits, log, operator_exposed_without_role, page, prices, providers,
-    routes, server,
-    teams, unreachable, vision,
+    routes, server, teams, unreachable, vision,
 };
 
 /// Reads every section, then checks what involves more than one.

@@ -15,7 +15,7 @@ use crate::config::Span;
 type SpannedValue<'a> = Spanned<DeValue<'a>>;
 
 /// Sections whose values are displayed unless they look like secrets.
-const ORDINARY: [&str; 13] = [
+const ORDINARY: [&str; 16] = [
     "server",
     "fetch",
     "vision",
@@ -29,6 +29,9 @@ const ORDINARY: [&str; 13] = [
     "prices",
     "limits",
     "page",
+    "log",
+    "capture",
+    "cluster",
 ];
 
 /// Settings of a client key that are no secrets.
