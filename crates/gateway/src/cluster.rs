@@ -119,7 +119,7 @@ impl Cluster {
     }
 
     /// Exchanges about limits, and the round trips that they took.
-    pub(crate) fn traffic(&self) -> (u64, u64) {
+    pub(crate) fn exchanges(&self) -> (u64, u64) {
         let stats = self.node.stats();
         (stats.exchanges(), stats.round_trips())
     }

@@ -17,6 +17,7 @@ const LONGEST: usize = 2_000;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-majordomo-request-id");
 static ANTHROPIC_REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+static CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 static TARGET: HeaderName = HeaderName::from_static("x-majordomo-target");
 static ATTEMPTS: HeaderName = HeaderName::from_static("x-majordomo-attempts");
 static CHANGES: HeaderName = HeaderName::from_static("x-majordomo-changes");
@@ -39,7 +40,7 @@ pub(crate) fn describe(headers: &mut HeaderMap, front: Front, exchange: &Exchang
         insert(&ANTHROPIC_REQUEST_ID, exchange.id().into());
     }
     if let Some(id) = exchange.client_request_id() {
-        insert("x-request-id", id);
+        insert(&CLIENT_REQUEST_ID, id.into());
     }
     if let Some(target) = exchange.target() {
         insert(&TARGET, printable(target));

@@ -37,7 +37,7 @@ pub(super) fn page(context: &ServerContext, state: &GatewayState, ready: bool) -
         page.values(&STORE_UP, by_store);
         let outages = stores.iter().map(|it| (it.store.to_owned(), it.outages));
         page.values(&STORE_OUTAGES, outages);
-        let (exchanges, round_trips) = cluster.traffic();
+        let (exchanges, round_trips) = cluster.exchanges();
         page.value(&CLUSTER_NODES, cluster.nodes());
         page.value(&CLUSTER_EXCHANGES, exchanges);
         page.value(&CLUSTER_ROUND_TRIPS, round_trips);
