@@ -46,9 +46,9 @@ impl FieldVisitor<'_> {
             .try_for_each(|part| self.writer.write_str(part));
     }
 
-    /// Leaves a field to tracing's formatter.
-    fn by_default(&mut self, record: impl FnOnce(&mut DefaultVisitor<'_>)) {
-        if self.result.is_err() {
+    /// Leaves a field to tracing's formatter, which does not show those of the `log` crate.
+    fn by_default(&mut self, field: &Field, record: impl FnOnce(&mut DefaultVisitor<'_>)) {
+        if self.result.is_err() || field.name().starts_with("log.") {
             return;
         }
         let mut visitor = DefaultVisitor::new(self.writer.by_ref(), self.is_empty);
@@ -58,8 +58,7 @@ impl FieldVisitor<'_> {
     }
 }
 
-/// The message has no name, raw names lose their prefix, and those of the `log` crate are
-/// not shown.
+/// The message has no name, and raw names lose their prefix.
 fn has_plain_name(field: &Field) -> bool {
     let name = field.name();
     name != "message" && !name.starts_with("r#") && !name.starts_with("log.")
@@ -70,13 +69,13 @@ impl Visit for FieldVisitor<'_> {
         let plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
         match has_plain_name(field) && value.bytes().all(plain) {
             true => self.write(field, "\"", value),
-            false => self.by_default(|visitor| visitor.record_str(field, value)),
+            false => self.by_default(field, |visitor| visitor.record_str(field, value)),
         }
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
         if !has_plain_name(field) {
-            return self.by_default(|visitor| visitor.record_u64(field, value));
+            return self.by_default(field, |visitor| visitor.record_u64(field, value));
         }
         let mut digits = [0; 20];
         let mut start = digits.len();
@@ -94,7 +93,7 @@ impl Visit for FieldVisitor<'_> {
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.by_default(|visitor| visitor.record_debug(field, value));
+        self.by_default(field, |visitor| visitor.record_debug(field, value));
     }
 }
 

@@ -30,10 +30,14 @@ use task::LaneTask;
 
 use crate::json_values::{self, HEAVY_VALUES};
 
-/// Bodies above this size move to the lane. The costliest valid body takes less than 30
-/// ns of CPU per byte, from its first byte to the last of the upstream request, so
-/// everything below costs less than 2 ms.
+/// Bodies above this size move to the lane, unless they are [`is_light`]. The costliest
+/// valid body takes less than 30 ns of CPU per byte, from its first byte to the last of the
+/// upstream request, so everything below costs less than 2 ms.
 pub(crate) const THRESHOLD: usize = 64 * 1024;
+/// What a byte of the costliest body takes.
+const COSTLIEST_NS: usize = 30;
+/// Light bodies have at most this many times the threshold.
+const LIGHT: usize = 4;
 
 /// Bodies above this size are bulky. Typical images and conversations of this size take
 /// less than 10 ms, the costliest body about 50.
@@ -118,6 +122,15 @@ impl Drop for HeavyLane {
     }
 }
 
+/// Whether a body above the threshold takes no longer than the costliest one below it: a
+/// coding agent's request is mostly text, and changing threads would cost it more than
+/// decoding.
+fn is_light(body: &[u8], threshold: usize) -> bool {
+    body.len() <= threshold.saturating_mul(LIGHT)
+        && json_values::is_prose(body)
+        && json_values::nanoseconds(body) <= threshold.saturating_mul(COSTLIEST_NS)
+}
+
 /// One request's handle to the lane.
 #[derive(Clone)]
 pub(crate) struct LaneHandle {
@@ -131,17 +144,21 @@ pub(crate) struct LaneHandle {
 }
 
 impl LaneHandle {
-    /// For a request with this body: a large one, or one with many values, runs on the
-    /// lane.
+    /// For a request with this body: a large one that is not light, or one with many values,
+    /// runs on the lane.
     pub(crate) fn new(lane: &Arc<HeavyLane>, flow: Flow, body: &[u8], threshold: usize) -> Self {
         let bytes = body.len();
         let dense = || bytes > HEAVY_VALUES && json_values::upper_bound(body) > HEAVY_VALUES;
+        let heavy = match bytes > threshold {
+            true => !is_light(body, threshold),
+            false => threshold < usize::MAX && dense(),
+        };
         Self {
             lane: Arc::clone(lane),
             flow,
             threshold,
             bytes,
-            on_lane: bytes > threshold || (threshold < usize::MAX && dense()),
+            on_lane: heavy,
         }
     }
 

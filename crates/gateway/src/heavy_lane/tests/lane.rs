@@ -114,3 +114,30 @@ async fn an_unused_lane_has_no_threads() {
     lane.spawn(Flow::named(ALICE), 0, async {}).await;
     assert!(lane.threads().is_some());
 }
+
+#[test]
+fn prose_is_light_while_images_values_escapes_and_larger_bodies_are_not() {
+    let body = |item: &str, size: usize| {
+        let text = item.repeat(size / item.len());
+        format!(r#"{{"model":"m","input":["{text}"]}}"#).into_bytes()
+    };
+    let twice = 2 * THRESHOLD;
+    for (item, size, light) in [
+        ("the tool reads a file and returns its lines ", twice, true),
+        (
+            r"the tool reads a file and returns its lines\n",
+            twice,
+            true,
+        ),
+        (r"\n", twice, false),
+        (r#"",""#, twice, false),
+        ("{", twice, false),
+        ("word ", 5 * THRESHOLD, false),
+        ("QUJD", twice, false),
+        (r"\n\n\n a ", twice, false),
+    ] {
+        let body = body(item, size);
+        assert!(body.len() > THRESHOLD);
+        assert_eq!(is_light(&body, THRESHOLD), light, "{item}");
+    }
+}

@@ -143,6 +143,15 @@ async fn no_poll_takes_long_while_eight_clients_send_the_costliest_bodies() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_poll_takes_long_while_the_largest_light_bodies_are_served() {
+    for shapes in SERVED.chunks(CLIENTS) {
+        let longest = longest(|address| ask_all(address, shapes, LIGHT * THRESHOLD)).await;
+        let names: Vec<&str> = shapes.iter().map(|shape| shape.name).collect();
+        assert!(longest < BOUND, "{longest:?} with {names:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_poll_takes_long_while_bodies_are_refused() {
     for shapes in [REFUSED, OVER_LIMIT] {
         let longest = longest(|address| ask_all(address, shapes, LARGEST / 8)).await;

@@ -20,7 +20,7 @@ use crate::trust::Visible;
 /// How often changes are looked for while there is a reader.
 const TICK: Duration = Duration::from_millis(200);
 /// The same while only a sample is sent.
-const TICK_UNDER_LOAD: Duration = Duration::from_secs(1);
+const TICK_UNDER_LOAD: Duration = Duration::from_secs(2);
 /// How often the figures of the last hour follow.
 const FIGURES: Duration = Duration::from_secs(2);
 /// Rows per second under load, more than anyone reads, and how many may come at once.
