@@ -84,7 +84,7 @@ struct HttpProviderInner {
 impl HttpProvider {
     fn with_key(
         recipe: Arc<dyn Recipe>,
-        mut settings: Settings,
+        settings: Settings,
         traits: Arc<Cache<String, Arc<DiscoveredTraits>>>,
         by_key: Vec<Self>,
         reads_quota: bool,
@@ -103,7 +103,6 @@ impl HttpProvider {
             [] => Fingerprint::of((kind, &base_url, key, headers)),
             all => Fingerprint::of((kind, &base_url, all, headers)),
         };
-        settings.keys = Vec::new();
         Ok(Self(Arc::new(HttpProviderInner {
             fingerprint,
             name: settings.name.clone(),
@@ -312,9 +311,17 @@ impl HttpProvider {
     /// Names the provider in an error and redacts its key.
     fn attribute(&self, error: Error) -> Error {
         let error = error.with_provider(&self.0.name);
-        let others = self.0.by_key.iter().filter_map(|it| it.0.key.as_ref());
-        let keys = self.0.key.iter().chain(others);
-        let error = keys.fold(error, |error, key| error.redacting(key.expose_secret()));
+        // Longer keys first: one may begin with another.
+        let mut keys: Vec<&str> = self
+            .0
+            .settings
+            .keys
+            .iter()
+            .map(|it| it.expose_secret())
+            .collect();
+        keys.extend(self.0.key.as_ref().map(|key| key.expose_secret()));
+        keys.sort_unstable_by_key(|key| std::cmp::Reverse(key.len()));
+        let error = keys.into_iter().fold(error, Error::redacting);
         let values = self.0.settings.headers.values();
         let texts = values.filter_map(|value| value.to_str().ok());
         // A server may quote `Bearer x` or only `x`.
