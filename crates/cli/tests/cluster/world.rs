@@ -1,0 +1,102 @@
+//! Three gateways, their stores and an upstream.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use majordomo_testkit::{Postgres, Redis};
+use tokio::time::{Instant, sleep};
+
+use crate::mock::{INPUT, Mock, OUTPUT};
+use crate::node::{Node, NodeSettings, TIMEOUT};
+
+/// Requests that the budget covers.
+pub(crate) const AFFORDABLE: u64 = 400;
+/// Requests per minute of the key `rate`, and its burst.
+pub(crate) const RATE: u64 = 240;
+pub(crate) const BURST: u64 = RATE / 6;
+/// Seats of the key `seats`.
+pub(crate) const SEATS: u64 = 6;
+
+/// Nanodollars of one request: a dollar per million tokens.
+pub(crate) const PRICE: u64 = (INPUT + OUTPUT) * 1_000;
+
+pub(crate) struct World {
+    pub(crate) redis: Redis,
+    pub(crate) mock: Arc<Mock>,
+    pub(crate) settings: NodeSettings,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) began: Instant,
+}
+
+pub(crate) const NAMES: [&str; 3] = ["a", "b", "c"];
+
+impl World {
+    /// Starts everything, or nothing where there are no servers.
+    pub(crate) async fn start(clock: Option<&str>) -> Option<Self> {
+        let (redis, postgres) = (Redis::start()?, Postgres::started()?);
+        let database = postgres.database();
+        let (server, name) = database.rsplit_once('/').expect("a database");
+        let (login, address) = server.rsplit_once('@').expect("a login");
+        let mock = Arc::new(Mock::start().await);
+        let settings = NodeSettings {
+            redis: redis.address(),
+            postgres: address.parse::<SocketAddr>().expect("an address"),
+            database: format!("{login}@{{address}}/{name}?sslmode=disable"),
+            config: config(mock.address),
+        };
+        let mut nodes = Vec::new();
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        for (number, name) in NAMES.into_iter().enumerate() {
+            // One node's wall clock is off.
+            let clock = clock.filter(|_| number == 1);
+            nodes.push(Node::start_at(name, &settings, any, clock).await);
+        }
+        let world = Self {
+            redis,
+            mock,
+            settings,
+            nodes,
+            began: Instant::now(),
+        };
+        world.settle().await;
+        Some(world)
+    }
+
+    /// Waits until all nodes see each other and the store grants what was not held before.
+    async fn settle(&self) {
+        for node in &self.nodes {
+            until("three nodes", async || {
+                node.metric("majordomo_cluster_nodes").await == 3.0
+            })
+            .await;
+        }
+        // The first exchange makes the store remember; a lease later it grants anew.
+        self.nodes[0].ask("rate", "sk-canary-rate").await;
+        sleep(Duration::from_millis(4_200)).await;
+    }
+}
+
+fn config(mock: SocketAddr) -> String {
+    let budget = AFFORDABLE * PRICE;
+    let dollars = format!("{}.{:09}", budget / 1_000_000_000, budget % 1_000_000_000);
+    format!(
+        "[providers.up]\nkind = \"openai\"\nbase_url = \"http://{mock}/v1\"\napi_key = \"k\"\n\
+         [prices.\"up/*\"]\ninput = \"1\"\noutput = \"1\"\n\
+         [[keys]]\nname = \"money\"\nkey = \"sk-canary-money\"\nbudget = {{ total = \"{dollars} USD\" }}\n\
+         [[keys]]\nname = \"rate\"\nkey = \"sk-canary-rate\"\nlimits = {{ requests_per_minute = {RATE} }}\n\
+         [[keys]]\nname = \"seats\"\nkey = \"sk-canary-seats\"\n\
+         limits = {{ concurrent = {SEATS}, queue = \"2s\" }}\n\
+         [[keys]]\nname = \"open\"\nkey = \"sk-canary-open\"\n"
+    )
+}
+
+/// Waits until something holds.
+pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) -> Duration {
+    let began = Instant::now();
+    while !is_so().await {
+        assert!(began.elapsed() < TIMEOUT, "never: {what}");
+        sleep(Duration::from_millis(20)).await;
+    }
+    began.elapsed()
+}
