@@ -18,7 +18,7 @@ impl GatewayState {
 
     /// Resolves a name as clients may use it: a route, an alias, a spec, or a model of a
     /// provider's list. Rules and balancing are for requests: a route is its active
-    /// services in the order of the file, with its describers.
+    /// services by tier and then in the order of the file, with its describers.
     pub async fn model(&self, name: &str) -> Result<Chain, SpecError> {
         let (chain, describers) = match self.routes.find(name) {
             Some(route) => {

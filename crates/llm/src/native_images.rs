@@ -1,5 +1,6 @@
 //! Images in fields that the contract does not model: an image in a system prompt that holds
-//! text only, in the definition of a tool, in an unknown field of a message.
+//! text only, in the definition of a tool, in an unknown field of a message, in a place that
+//! no codec reads.
 //!
 //! Decoders declare them, as they do for [`Opaque`] blocks. They belong to no message, follow
 //! all others in the walk, and can be replaced by texts.
@@ -67,7 +68,7 @@ impl Prompt {
         self.native.as_deref_mut().into_iter().for_each(&mut *visit);
     }
 
-    /// The declared images of all these fields, and of the hosted tools.
+    /// The declared images of all these fields, of the hosted tools, and those unread.
     pub(crate) fn native_images<'p>(&'p self) -> impl Iterator<Item = ImageRef<'p>> {
         let mut blocks: Vec<&'p Opaque> = Vec::new();
         let mut visit = |native: Option<&'p Native>| {
@@ -86,6 +87,7 @@ impl Prompt {
         }
         visit(self.native.as_deref());
         blocks.extend(&self.hosted_tools);
+        blocks.extend(&self.unread_images);
         blocks.into_iter().flat_map(|block| {
             let indices = 0..block.images().len();
             indices.map(move |index| ImageRef::Opaque { block, index })
@@ -105,6 +107,8 @@ impl Prompt {
             }
             keep
         });
+        // No text is written there.
+        self.unread_images.retain(|_| text().is_none());
     }
 }
 

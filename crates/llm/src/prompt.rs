@@ -98,6 +98,9 @@ pub struct Prompt {
     pub user: Option<String>,
     /// Fields that only the original dialect understands.
     pub native: Option<Box<Native>>,
+    /// Images in places of the client's body that its codec does not read. They are never
+    /// written: where they are removed, so is the place.
+    pub unread_images: Vec<Opaque>,
 }
 
 impl Prompt {

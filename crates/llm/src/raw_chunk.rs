@@ -8,7 +8,7 @@ use std::pin::Pin;
 use bytes::Bytes;
 use futures_core::Stream;
 
-use crate::{Event, Result};
+use crate::{Event, OutputCount, Result};
 
 /// One or more whole frames of a raw stream.
 ///
@@ -23,6 +23,8 @@ pub struct RawChunk {
     pub events: Vec<Event>,
     /// About how many bytes of text, reasoning and arguments the chunk carries.
     pub content_bytes: usize,
+    /// What of them is not covered by the last [`Event::Usage`] of the chunk.
+    pub unreported: OutputCount,
 }
 
 /// A raw response stream. Dropping it cancels the request.

@@ -64,6 +64,8 @@ impl RequestCounts {
             cache_key: _,
             user: _,
             native,
+            // Counted with the images outside the messages.
+            unread_images: _,
         } = prompt;
         self.messages += system.len();
         system.iter().for_each(|text| self.text(text));

@@ -22,7 +22,7 @@ use std::time::SystemTime;
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Dialect, Error, Event, ModelInfo, Request, Response, Result};
 
-use crate::{ClientError, EmulatedCall, Loss, ReadError, RequestEcho, Stopwatch};
+use crate::{ClientError, EmulatedCall, FrameContent, Loss, ReadError, RequestEcho, Stopwatch};
 
 /// Reads and writes one dialect, for both clients and providers.
 pub trait Codec: Send + Sync {
@@ -117,6 +117,9 @@ pub trait StreamReader: Send {
     /// Like `push`, but only detects usage, finish and errors, for streams that
     /// are forwarded as bytes. Both may be used on the same stream.
     fn tap(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()>;
+
+    /// Finds the content of one whole frame, for streams that are forwarded as bytes.
+    fn content<'a>(&self, frame: &'a [u8]) -> FrameContent<'a>;
 
     /// Ends the stream. Fails unless its terminator was seen.
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<()>;

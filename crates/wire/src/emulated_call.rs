@@ -14,6 +14,7 @@ use majordomo_llm::{
 };
 
 use crate::StreamReader;
+use crate::frame_content::FrameContent;
 use crate::json::{self, object, write_array};
 use crate::tool_call_limits::MAX_ARGUMENT_BYTES;
 
@@ -234,6 +235,10 @@ impl StreamReader for EmulatedCallReader {
 
     fn tap(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         self.reader.tap(bytes, events)
+    }
+
+    fn content<'a>(&self, frame: &'a [u8]) -> FrameContent<'a> {
+        self.reader.content(frame)
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {

@@ -19,7 +19,7 @@
 //!
 //! Every dialect has a folder with the same files. They share `arguments`,
 //! `base64`, `client_error`, `conversation`, `custom_input`, `declared_tool`, `effort`, `emulated_call`,
-//! `failure`, `framing`, `function_tool`, `json`, `loss`, `opaque_images`, `open_calls`, `overlong`, `request_echo`,
+//! `failure`, `frame_content`, `framing`, `function_tool`, `json`, `loss`, `opaque_images`, `open_calls`, `overlong`, `request_echo`,
 //! `rfc3339`, `sealed_state`, `splice` and `tool_call_limits`, and use each other only where two
 //! dialects of one vendor overlap.
 
@@ -36,6 +36,7 @@ mod embeddings;
 mod emulated_call;
 mod failure;
 mod forwarded_calls;
+mod frame_content;
 mod framing;
 mod function_tool;
 mod gemini;
@@ -68,6 +69,7 @@ pub use codec::{
 pub use embeddings::EmbeddingProtocol;
 pub use emulated_call::EmulatedCall;
 pub use forwarded_calls::ForwardedCalls;
+pub use frame_content::FrameContent;
 pub use framing::Frames;
 pub use json::ReadError;
 pub use loss::{Loss, LossVerb};

@@ -5,9 +5,11 @@
 //! when it is decoded, and nothing in it is decoded. Uses `base64` and `json`.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::iter;
 use std::ops::Range;
 
-use majordomo_llm::{Dialect, Json, Opaque, OpaqueImages, Part, Prompt};
+use majordomo_llm::{Dialect, ImageRef, Json, Opaque, OpaqueImages, Part, Prompt};
 use memchr::memmem;
 
 use crate::base64;
@@ -63,6 +65,34 @@ impl ImageForms {
         }
     }
 
+    /// Declares the images in parts of the body that no reader took.
+    pub(crate) fn declare_unread(
+        &self,
+        prompt: &mut Prompt,
+        body: &[u8],
+        skipped: &[Range<usize>],
+    ) {
+        let mut unread = Vec::new();
+        for range in skipped {
+            let text = body.get(range.clone()).map(std::str::from_utf8);
+            if let Some(Ok(text)) = text {
+                unread.extend(self.find(text).into_iter().map(|span| &text[span]));
+            }
+        }
+        if unread.is_empty() {
+            return;
+        }
+        // A reader may look into a block, and then keep all of it.
+        let declared: HashSet<&str> = prompt.images().filter_map(declared_text).collect();
+        unread.retain(|image| !declared.contains(image));
+        for image in unread {
+            let whole = iter::once(0..image.len()).collect();
+            let block = Opaque::new(self.origin.clone(), "unread", keep(image));
+            let block = block.with_images(OpaqueImages::new(whole, self.text_type));
+            prompt.unread_images.push(block);
+        }
+    }
+
     /// The spans of all images, in order. An image inside an image belongs to the outer one.
     fn find(&self, raw: &str) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
@@ -86,6 +116,17 @@ impl ImageForms {
         let has = |hint: &str| memmem::find(raw.as_bytes(), hint.as_bytes()).is_some();
         // An escape may spell any hint.
         self.hints.iter().any(|hint| has(hint)) || has("\\u")
+    }
+}
+
+/// The text of an image that is declared in a block.
+fn declared_text(image: ImageRef<'_>) -> Option<&str> {
+    match image {
+        ImageRef::Opaque { block, index } => {
+            let span = block.images().get(index)?;
+            block.raw.as_str().get(span.clone())
+        }
+        _ => None,
     }
 }
 

@@ -6,6 +6,7 @@
 use majordomo_llm::{Error, ErrorKind, Event, Part, Response, Result, ToolCall};
 
 use crate::StreamReader;
+use crate::frame_content::FrameContent;
 
 /// Maximum number of calls in one response.
 pub(crate) const MAX_TOOL_CALLS: usize = 128;
@@ -45,6 +46,10 @@ impl<R: StreamReader> StreamReader for LimitedStreamReader<R> {
         let from = events.len();
         let read = self.reader.tap(bytes, events);
         self.bound(read, from, events)
+    }
+
+    fn content<'a>(&self, frame: &'a [u8]) -> FrameContent<'a> {
+        self.reader.content(frame)
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {
@@ -185,6 +190,10 @@ mod tests {
 
         fn tap(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
             self.push(bytes, events)
+        }
+
+        fn content<'a>(&self, _: &'a [u8]) -> FrameContent<'a> {
+            FrameContent::Nothing
         }
 
         fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {

@@ -227,6 +227,12 @@ async fn unusable_pem_files_are_reported_at_their_line() {
             text(&key, &key),
             format!("error: {key} cannot be used for TLS: it holds no certificate"),
         ),
+        (
+            text(&cert, &cert),
+            format!(
+                "error: {cert} cannot be used for TLS: it holds no private key, or one with a passphrase: remove the passphrase with `openssl pkey -in KEY -out NEW`"
+            ),
+        ),
     ] {
         let path = file("tls.toml", &text);
         let done = majordomo(&["check", "--config", &path]).output().await;

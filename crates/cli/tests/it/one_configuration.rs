@@ -96,6 +96,25 @@ async fn explain_expands_routes_and_aliases() {
 }
 
 #[tokio::test]
+async fn explain_lists_the_services_of_a_route_by_tier() {
+    let text = "\
+version = 1
+[[routes]]
+model = \"tiered\"
+services = [{ spec = \"demo/text\", tier = 2 }, { spec = \"demo/vision\", tier = 1 }]
+";
+    let path = file("explain_tiers.toml", text);
+    let done = majordomo(&["explain", "tiered", "--config", &path])
+        .output()
+        .await;
+    let targets = done.stdout.lines().skip(1);
+    let targets: Vec<_> = targets
+        .filter_map(|line| line.split_whitespace().nth(1))
+        .collect();
+    assert_eq!(targets, ["demo/vision", "demo/text"], "{}", done.stderr);
+}
+
+#[tokio::test]
 async fn fit_uses_the_limits_of_the_file() {
     let upstream = Upstream::start([]).await;
     let path = file("fit_config.toml", config(&upstream));

@@ -11,7 +11,9 @@ use bytes::Bytes;
 use futures_core::Stream;
 use http::HeaderMap;
 use http_body_util::BodyExt;
-use majordomo::llm::{Dialect, ImageModel, ModelExtras, RawChunk, RawChunkStream};
+use majordomo::llm::{
+    Dialect, ImageModel, ModelExtras, OutputCounter, RawChunk, RawChunkStream,
+};
 use majordomo::transport::{Transport, TransportConfig};
 use majordomo::{
     BoxFuture, Capabilities, Error, Event, EventStream, FinishReason, ImageRequest, ImageResponse,
@@ -136,6 +138,7 @@ impl ModelExtras for StepwiseModel {
             let items = Paused(self.items().into_iter(), false, |event| RawChunk {
                 bytes: Bytes::from_static(b"data: {}\n\n"),
                 content_bytes: event.content_len(),
+                unreported: OutputCounter::default().event(&event),
                 events: vec![event],
             });
             Ok(Box::pin(items) as RawChunkStream)

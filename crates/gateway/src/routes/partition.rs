@@ -26,6 +26,8 @@ pub(crate) struct RouteService {
     chain: Option<Chain>,
     stats: Arc<ServiceStats>,
     pub(super) active: bool,
+    /// Lower ones are preferred.
+    pub(super) tier: u32,
 }
 
 impl Partition {
@@ -98,6 +100,7 @@ impl RouteService {
             spec,
             chain,
             stats,
+            tier: service.tier.unwrap_or(0),
             active: service.active,
         }
     }

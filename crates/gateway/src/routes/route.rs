@@ -321,10 +321,14 @@ impl Route {
         services.map(|service| service.spec.clone()).collect()
     }
 
-    /// The active services in file order, for uses other than serving a request.
+    /// The active services by tier and then in file order, for uses other than serving a
+    /// request.
     pub(crate) fn declared_chain(&self, requested: &str, registry: &Registry) -> Result<Chain> {
         let active = self.base.services.iter().filter(|service| service.active);
+        let mut active: Vec<_> = active.collect();
+        active.sort_by_key(|service| service.tier);
         let chains: majordomo::Result<Vec<Chain>> = active
+            .into_iter()
             .map(|service| service.chain(requested, registry))
             .collect();
         Ok(Chain::join(&chains?).ok_or_else(|| self.no_active_service())?)

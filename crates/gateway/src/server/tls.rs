@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{InconsistentKeys, ServerConfig};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -18,6 +18,9 @@ use crate::config::{Config, Diagnostic, Diagnostics, TlsFiles, read_bytes};
 
 /// A longer "path" is likely the file's content.
 const LONGEST_PATH: usize = 1024;
+/// The parser skips a key that is encrypted.
+const NO_KEY: &str = "it holds no private key, or one with a passphrase: remove the passphrase with \
+     `openssl pkey -in KEY -out NEW`";
 
 /// A certificate chain with its private key, ready to be served.
 pub(crate) struct Identity(Arc<ServerConfig>);
@@ -36,8 +39,11 @@ impl Identity {
             return Err(unusable(&files.cert, &"it holds no certificate"));
         }
         // The parser's error never contains the key.
-        let key = PrivateKeyDer::from_pem_slice(&read(&files.key)?)
-            .map_err(|error| unusable(&files.key, &error))?;
+        let key =
+            PrivateKeyDer::from_pem_slice(&read(&files.key)?).map_err(|error| match error {
+                PemError::NoItemsFound => unusable(&files.key, &NO_KEY),
+                error => unusable(&files.key, &error),
+            })?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()

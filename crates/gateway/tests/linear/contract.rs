@@ -32,6 +32,7 @@ fn rows_of_the_contract(request: &Request) -> Vec<&'static str> {
         cache_key: _,
         user: _,
         native: _,
+        unread_images,
     } = request.prompt();
     let mut rows = vec![
         "properties of the answer",
@@ -42,6 +43,7 @@ fn rows_of_the_contract(request: &Request) -> Vec<&'static str> {
         rows.push("instructions");
     }
     rows.extend(hosted_tools.iter().map(|_| "hosted tools"));
+    rows.extend(unread_images.iter().map(|_| "images"));
     rows.extend(stop.iter().map(|_| "stop sequences"));
     for tool in tools {
         let Tool {

@@ -17,8 +17,8 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use majordomo_llm::{
-    Error, ErrorKind, Event, EventStream, FinishReason, Model, ModelExt, RawChunk, RawChunkStream,
-    Request, Response, Result,
+    Error, ErrorKind, Event, EventStream, FinishReason, Model, ModelExt, OutputCount, RawChunk,
+    RawChunkStream, Request, Response, Result,
 };
 
 use super::gate::AdmittedAttempt;
@@ -32,6 +32,9 @@ pub(super) trait StreamElement: Send + Unpin + 'static {
 
     /// Bytes of content, possibly estimated.
     fn content_bytes(&self) -> usize;
+
+    /// What arrived with the item after the usage it reports, if that is counted already.
+    fn unreported(&self) -> Option<OutputCount>;
 
     /// Why the response ended, if this item ends it.
     fn finish(&self) -> Option<&FinishReason> {
@@ -50,6 +53,10 @@ impl StreamElement for Event {
     fn content_bytes(&self) -> usize {
         self.content_len()
     }
+
+    fn unreported(&self) -> Option<OutputCount> {
+        None
+    }
 }
 
 impl StreamElement for RawChunk {
@@ -59,6 +66,10 @@ impl StreamElement for RawChunk {
 
     fn content_bytes(&self) -> usize {
         self.content_bytes
+    }
+
+    fn unreported(&self) -> Option<OutputCount> {
+        Some(self.unreported)
     }
 }
 
@@ -105,7 +116,7 @@ async fn until_committed<T: StreamElement>(
     loop {
         match poll_fn(|cx| rest.as_mut().poll_next(cx)).await {
             Some(Ok(item)) => {
-                attempt.observe(item.events(), item.content_bytes());
+                attempt.observe(item.events(), item.content_bytes(), item.unreported());
                 let semantic = item.events().iter().any(Event::is_semantic);
                 if let (false, Some(reason)) = (semantic, item.finish()) {
                     refuse_empty(reason)?;

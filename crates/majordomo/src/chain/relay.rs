@@ -99,7 +99,8 @@ impl<T: StreamElement> Stream for Relay<T> {
         match rest.as_mut().poll_next(cx) {
             Poll::Ready(Some(Ok(item))) => {
                 // The items of the preamble are counted already.
-                this.attempt.observe(item.events(), item.content_bytes());
+                let attempt = &mut this.attempt;
+                attempt.observe(item.events(), item.content_bytes(), item.unreported());
                 Poll::Ready(this.yield_item(item))
             }
             Poll::Ready(Some(Err(error))) => Poll::Ready(this.fail(error)),

@@ -2,7 +2,8 @@
 //!
 //! The same target is called again once for free if it never saw the request, as often as
 //! configured after transient failures, and once to repair a rejected response. There is
-//! no backoff: health benches a target that keeps failing.
+//! no backoff: health benches a target that keeps failing, and lets every tenth attempt at
+//! a sole, benched one be retried.
 
 use majordomo_llm::{Class, Message, SameTarget};
 
@@ -22,8 +23,8 @@ impl RetryBudget {
         }
     }
 
-    /// Whether a failure of this class is retried; spends the retry.
-    pub(super) fn allows(&mut self, class: Class) -> bool {
+    /// Whether a failure of this class is retried, if health lets it be; spends the retry.
+    pub(super) fn allows(&mut self, class: Class, health: impl FnOnce() -> bool) -> bool {
         match class.verdict().same_target {
             SameTarget::Free if self.free_retry => {
                 self.free_retry = false;
@@ -31,7 +32,7 @@ impl RetryBudget {
             }
             SameTarget::Retry if self.retries > 0 => {
                 self.retries -= 1;
-                true
+                health()
             }
             _ => false,
         }

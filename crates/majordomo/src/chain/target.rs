@@ -245,6 +245,12 @@ impl TargetPermit {
         self.target.still_good() && self.key.still_good()
     }
 
+    /// Whether the target, which was reached or not, may be retried; spends the retry of a
+    /// forced attempt.
+    pub(super) fn spend_retry(&self, reached: bool) -> bool {
+        self.target.spend_retry(reached)
+    }
+
     /// Reports a failure to health, which learns its class and status only: the text
     /// belongs to the request that failed.
     pub(super) fn fail(&mut self, class: Class, error: &Error) {

@@ -169,9 +169,10 @@ impl<'a, O: Operation> Walk<'a, O> {
         true
     }
 
-    /// Calls the most promising benched target that admits forced requests, once, and the
-    /// next one only if no server was reached: an outage must not multiply requests. Every
-    /// request may do so: one that failed for reasons of its own must not keep others out.
+    /// Calls the most promising benched target that admits forced requests, and the next one
+    /// only if no server was reached: an outage must not multiply requests, so health lets
+    /// few of these calls be retried. Every request may do so: one that failed for reasons of
+    /// its own must not keep others out.
     async fn last_resort(
         &mut self,
         targets: impl Iterator<Item = &'a ChainTarget>,
@@ -183,7 +184,14 @@ impl<'a, O: Operation> Walk<'a, O> {
             let Ok(permit) = target.force(&self.request) else {
                 continue;
             };
-            if let WalkStep::End(result) = self.attempt(target, permit, 0).await {
+            // Another target would have been the retry.
+            let is_sole = self.targets.len() == 1;
+            let retries = if is_sole {
+                self.config.retries.min(1)
+            } else {
+                0
+            };
+            if let WalkStep::End(result) = self.attempt(target, permit, retries).await {
                 return WalkStep::End(result);
             }
         }
@@ -251,7 +259,8 @@ impl<'a, O: Operation> Walk<'a, O> {
             self.failed_in_service |=
                 could_serve && !permit.is_probe() && !error.kind().is_unreachable();
             permit.fail(class, &error);
-            if permit.still_good() && budget.allows(class) {
+            let reached = !error.kind().is_unreachable();
+            if permit.still_good() && budget.allows(class, || permit.spend_retry(reached)) {
                 continue;
             }
             let failure = (class, &error);

@@ -8,6 +8,9 @@ use crate::bench_cause::BenchCause;
 const DEFAULT_FACTOR: f64 = 2.0;
 /// Longest bench, within what the clock can represent.
 const MAX_BENCH: Duration = Duration::from_secs(100 * 365 * 86_400);
+/// Forced attempts between two of them that may be retried: an outage must not multiply
+/// requests.
+const FORCED_PER_RETRY: u32 = 10;
 /// Longest bench of a credential.
 const MAX_CREDENTIAL_BENCH: Duration = Duration::from_secs(3_600);
 
@@ -40,6 +43,8 @@ pub(super) struct CircuitBreaker {
     /// A probe's stream committed but has not finished: others are admitted, and the next
     /// failure benches again immediately.
     on_trial: bool,
+    /// Forced attempts until the next one may be retried.
+    until_retry: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -151,10 +156,13 @@ impl CircuitBreaker {
     }
 
     /// Admits a request despite a bench or a probe: the last resort of a chain.
-    pub(super) fn force(&self, now: Instant) -> Admission {
+    pub(super) fn force(&mut self, now: Instant) -> Admission {
         match &self.bench {
             Some(bench) if bench.is_closed(now) => self.denied(now),
-            Some(_) => Admission::Granted(Pass::Forced),
+            Some(_) => {
+                self.until_retry = self.until_retry.saturating_sub(1);
+                Admission::Granted(Pass::Forced)
+            }
             None => Admission::Granted(Pass::Open),
         }
     }
@@ -180,6 +188,19 @@ impl CircuitBreaker {
         }
     }
 
+    /// Whether a failed attempt may be retried; spends the retry of a forced one, which is
+    /// wasted on a server that was not reached.
+    pub(super) fn spend_retry(&mut self, pass: Pass, reached: bool) -> bool {
+        if pass != Pass::Forced {
+            return true;
+        }
+        let allowed = reached && self.until_retry == 0;
+        if allowed {
+            self.until_retry = FORCED_PER_RETRY;
+        }
+        allowed
+    }
+
     /// Releases a probe without an outcome.
     pub(super) fn release(&mut self, probe: u64) {
         if self.probe == Some(probe) {
@@ -199,6 +220,7 @@ impl CircuitBreaker {
     pub(super) fn succeed(&mut self, now: Instant) -> bool {
         self.failures = 0;
         self.rounds = 0;
+        self.until_retry = 0;
         self.probe = None;
         self.on_trial = false;
         self.lift(now)

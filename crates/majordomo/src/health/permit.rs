@@ -54,6 +54,11 @@ impl HealthPermit {
         lock(&self.subject.breaker).allows(self.pass, now)
     }
 
+    /// Whether the target may be retried after a failure; spends the retry.
+    pub(crate) fn spend_retry(&self, reached: bool) -> bool {
+        lock(&self.subject.breaker).spend_retry(self.pass, reached)
+    }
+
     /// The provider demanded a pause.
     pub(crate) fn throttle(&mut self, wait: Duration, cause: BenchCause) {
         self.fail(HealthFailure::Throttled(wait), cause);

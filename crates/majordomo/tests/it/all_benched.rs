@@ -273,6 +273,36 @@ async fn a_short_outage_with_eight_clients_ends_in_a_short_bench() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn three_failures_of_the_sole_target_cost_its_client_one_request() {
+    for failure in [
+        || status(500),
+        || status(529),
+        || Step::fail(Error::new(ErrorKind::ConnectionLost, "connection reset")),
+    ] {
+        let fixture = Fixture::new();
+        fixture.script("a", [failure(), failure(), failure()]);
+        fixture.refused("fp/a").await;
+        assert_eq!(fixture.served_by("fp/a").await, "fp/a");
+        assert_eq!(fixture.calls().len(), 4);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_of_the_sole_target_does_not_multiply_requests() {
+    let fixture = Fixture::new();
+    fixture.fp.otherwise(|_| status(500));
+    for _ in 0..100 {
+        fixture.refused("fp/a").await;
+        pass(1).await;
+    }
+    let calls = fixture.calls().len();
+    assert!(
+        (101..=120).contains(&calls),
+        "{calls} calls of 100 requests"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn forced_streams_that_break_after_their_start_lengthen_no_bench() {
     let fixture = poisoned().await;
     fixture

@@ -4,8 +4,7 @@
 //! commits; after that they are only tapped for usage, the terminator and errors.
 //! An error frame is not forwarded: the caller encodes the error itself.
 //!
-//! The content of frames that are only tapped is estimated: all of a stream's frames wrap
-//! it in about as many bytes as the first one does.
+//! The content of frames that are only tapped is found without parsing them, and counted.
 
 use std::ops::Range;
 use std::pin::Pin;
@@ -13,8 +12,8 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use futures_core::Stream;
-use majordomo_llm::{Event, RawChunk, Result};
-use majordomo_wire::{Frames, StreamReader, is_usage_chunk};
+use majordomo_llm::{Event, OutputCount, OutputCounter, RawChunk, Result};
+use majordomo_wire::{FrameContent, Frames, StreamReader, is_usage_chunk};
 
 use super::streamed_body::StreamedBody;
 
@@ -24,8 +23,7 @@ pub(super) struct RawChunks {
     frames: Frames,
     /// Whether a semantic event was seen.
     committed: bool,
-    /// Bytes of a frame that are not content.
-    overhead: usize,
+    counter: OutputCounter,
     /// The final item, yielded at the end of the body.
     last: Option<Result<RawChunk>>,
     over: bool,
@@ -40,7 +38,7 @@ impl RawChunks {
             reader,
             frames,
             committed: false,
-            overhead: 0,
+            counter: OutputCounter::default(),
             last: None,
             over: false,
             hides_usage: false,
@@ -68,12 +66,9 @@ impl RawChunks {
         let mut whole = 0;
         let mut hidden = Vec::new();
         while let Some(frame) = self.frames.next() {
-            match self.read(&frame, &mut chunk.events) {
-                Ok(content) => chunk.content_bytes += content,
-                Err(error) => {
-                    self.last = Some(Err(self.body.fail(error)));
-                    break;
-                }
+            if let Err(error) = self.read(&frame, &mut chunk) {
+                self.last = Some(Err(self.body.fail(error)));
+                break;
             }
             if self.hides(&frame) {
                 hidden.push(whole..whole + frame.len());
@@ -85,27 +80,48 @@ impl RawChunks {
         chunk
     }
 
-    /// Reads a frame and returns about how many bytes of content it carries.
-    fn read(&mut self, frame: &[u8], events: &mut Vec<Event>) -> Result<usize> {
-        if self.committed {
-            let ping = is_ping(frame);
-            if !ping {
+    /// Reads a frame, and adds its events and content to the chunk.
+    fn read(&mut self, frame: &[u8], chunk: &mut RawChunk) -> Result<()> {
+        let earlier = chunk.events.len();
+        let read = if self.committed {
+            if !is_ping(frame) {
                 self.body.model_alive();
             }
-            self.reader.tap(frame, events)?;
-            let content = frame.len().saturating_sub(self.overhead);
-            return Ok(if ping { 0 } else { content });
+            let read = self.reader.tap(frame, &mut chunk.events);
+            let (bytes, count) = self.count(frame);
+            chunk.content_bytes += bytes;
+            chunk.unreported += count;
+            read
+        } else {
+            let read = self.reader.push(frame, &mut chunk.events);
+            for event in &chunk.events[earlier..] {
+                self.body.event_received(event);
+                self.committed |= event.is_semantic();
+                chunk.content_bytes += event.content_len();
+                chunk.unreported += self.counter.event(event);
+            }
+            read
+        };
+        // A report covers its own frame, even if it comes first.
+        let is_report = |event: &Event| matches!(event, Event::Usage(usage) if usage.output > 0);
+        if chunk.events[earlier..].iter().any(is_report) {
+            chunk.unreported = OutputCount::default();
         }
-        let earlier = events.len();
-        let read = self.reader.push(frame, events);
-        let mut content = 0;
-        for event in &events[earlier..] {
-            self.body.event_received(event);
-            self.committed |= event.is_semantic();
-            content += event.content_len();
+        read
+    }
+
+    /// Counts the content of a frame that is not decoded.
+    fn count(&mut self, frame: &[u8]) -> (usize, OutputCount) {
+        match self.reader.content(frame) {
+            FrameContent::Delta(text) => (text.len(), self.counter.escaped(text)),
+            FrameContent::Call(name) => (name.len(), self.counter.call(name)),
+            FrameContent::WholeCall { name, arguments } => {
+                let mut count = self.counter.call(name);
+                count += self.counter.escaped(arguments);
+                (name.len() + arguments.len(), count)
+            }
+            _ => (0, OutputCount::default()),
         }
-        self.overhead = frame.len().saturating_sub(content);
-        read.map(|()| content)
     }
 
     /// The finish event is yielded alone, after all bytes.
@@ -124,11 +140,8 @@ impl RawChunks {
         self.body.close();
         let mut chunk = RawChunk::default();
         let rest = self.frames.rest();
-        let read = self.read(&rest, &mut chunk.events);
-        let finished = read.and_then(|content| {
-            chunk.content_bytes = content;
-            self.reader.finish(&mut chunk.events)
-        });
+        let read = self.read(&rest, &mut chunk);
+        let finished = read.and_then(|()| self.reader.finish(&mut chunk.events));
         if let Err(error) = finished {
             self.last = Some(Err(self.body.fail(error)));
             return chunk;

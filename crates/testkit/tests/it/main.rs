@@ -1,6 +1,7 @@
 //! Checks of the workspace as a whole.
 
 mod cited_tests;
+mod differences;
 mod environment_variables;
 mod fault_proxy;
 mod features;

@@ -1,5 +1,6 @@
 //! "Every image block is removed", also from places that no one listed: an image is put into
-//! each object and each array of a request of each dialect, in each of the dialect's forms.
+//! each object and each array of a request of each dialect, and in the place of each value, in
+//! each of the dialect's forms.
 //!
 //! (Ollama's images have no form of their own, so that its grid says all.)
 //!
@@ -119,41 +120,25 @@ const TEXTS: &[&str] = &[
     "/format",
 ];
 
-/// Settings and lists of another type. Servers refuse what they do not know there, or ignore
-/// it, so that no model sees it.
-const NO_CONTENT: &[(Protocol, &str)] = &[
-    (Protocol::Chat, "/messages"),
-    (Protocol::Chat, "/tool_choice"),
-    (Protocol::Chat, "/tool_choice/function"),
-    (Protocol::Chat, "/response_format"),
-    (Protocol::Messages, "/messages"),
-    (Protocol::Messages, "/tool_choice"),
-    (Protocol::Responses, "/tool_choice"),
-    (Protocol::Gemini, "/contents"),
-    (Protocol::Gemini, "/systemInstruction"),
-    (Protocol::Gemini, "/tools/0/functionDeclarations"),
-];
-
 fn holds_content(protocol: Protocol, place: &str) -> bool {
     let text = TEXTS.iter().any(|name| {
         // In Responses a list of items, and a setting.
         let other = protocol == Protocol::Responses && ["/input", "/format"].contains(name);
         !other && (place.ends_with(name) || place.contains(&format!("{name}/")))
     });
-    !text && !NO_CONTENT.contains(&(protocol, place))
+    !text
 }
 
-/// The paths of all objects and arrays, as JSON pointers.
+/// The paths of all values, as JSON pointers.
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
+    found.push(at.to_owned());
     match value {
         Value::Object(fields) => {
-            found.push(at.to_owned());
             for (name, value) in fields {
                 places(value, &format!("{at}/{name}"), found);
             }
         }
         Value::Array(items) => {
-            found.push(at.to_owned());
             for (index, item) in items.iter().enumerate() {
                 places(item, &format!("{at}/{index}"), found);
             }
@@ -162,12 +147,34 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-fn put(body: &mut Value, place: &str, image: Value) {
-    match body.pointer_mut(place).expect("a place of the body") {
-        Value::Object(fields) => _ = fields.insert("attachment".to_owned(), image),
-        Value::Array(items) => items.push(image),
-        other => panic!("{other} holds nothing"),
+/// How an image gets to a place.
+#[derive(Clone, Copy, Debug)]
+enum Put {
+    /// As a new field or element.
+    Inside,
+    /// As a new field or element, inside others.
+    Deep,
+    /// Instead of the value.
+    Instead,
+}
+
+/// The body with an image at a place; none if the place holds nothing.
+fn with_image(body: &Value, place: &str, put: Put, image: &Value) -> Option<Value> {
+    let mut body = body.clone();
+    let held = body.pointer_mut(place).expect("a place of the body");
+    let image = match put {
+        Put::Deep => json!({"deep": [image]}),
+        Put::Inside | Put::Instead => image.clone(),
+    };
+    match (put, held) {
+        (Put::Instead, held) if !place.is_empty() => *held = image,
+        (Put::Inside | Put::Deep, Value::Object(fields)) => {
+            fields.insert("attachment".to_owned(), image);
+        }
+        (Put::Inside | Put::Deep, Value::Array(items)) => items.push(image),
+        _ => return None,
     }
+    Some(body)
 }
 
 #[tokio::test]
@@ -182,13 +189,10 @@ async fn every_image_block_is_removed_wherever_it_is() {
             .iter()
             .flat_map(|at| grid.forms.iter().map(move |form| (at, form)))
         {
-            for wrapped in [false, true] {
-                let image = match wrapped {
-                    true => json!({"deep": [form.block]}),
-                    false => form.block.clone(),
+            for put in [Put::Inside, Put::Deep, Put::Instead] {
+                let Some(body) = with_image(&whole, place, put, &form.block) else {
+                    continue;
                 };
-                let mut body = whole.clone();
-                put(&mut body, place, image);
                 let body = Bytes::from(body.to_string());
                 let Ok(incoming) = grid.protocol.codec().read_request(body) else {
                     continue;
@@ -201,7 +205,7 @@ async fn every_image_block_is_removed_wherever_it_is() {
                     .any(|trace| sent.contains(trace))
                 {
                     left.push(format!(
-                        "{:?}: {} at {place}, wrapped: {wrapped}",
+                        "{:?}: {} {put:?} {place}",
                         grid.protocol, form.name
                     ));
                 }

@@ -13,7 +13,7 @@ use crate::{Incoming, ReadError, effort};
 /// Reads a request and keeps its bytes for splicing.
 pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
     let mut fields = ChatRequestFields::default();
-    let spans = splice::read_body(&body, |key, cursor| fields.read_field(key, cursor))?;
+    let read = splice::read_body(&body, |key, cursor| fields.read_field(key, cursor))?;
     let ChatRequestFields {
         model,
         stream,
@@ -23,11 +23,12 @@ pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
     } = fields;
     prompt.native = rest.into_native(CHAT);
     OPAQUE.declare(&mut prompt);
+    OPAQUE.declare_unread(&mut prompt, &body, &read.skipped);
     Ok(Incoming {
         model,
         stream,
         stream_usage,
-        request: Request::from_wire(CHAT, body, prompt).with_spans(spans),
+        request: Request::from_wire(CHAT, body, prompt).with_spans(read.spans),
     })
 }
 
@@ -123,7 +124,10 @@ impl ChatRequestFields {
                 (choice, raw)
             }
             JsonKind::Object => cursor.with_raw(read_named_tool_choice)?,
-            _ => (Some(ToolChoice::Auto), cursor.raw()?),
+            _ => {
+                cursor.skip()?;
+                (Some(ToolChoice::Auto), "")
+            }
         };
         match choice {
             Some(choice) => self.prompt.tool_choice = choice,
@@ -269,9 +273,7 @@ fn read_stop(cursor: &mut Cursor<'_>) -> ReadResult<Vec<String>> {
             stop.push(cursor.string()?.into_owned());
             Ok(())
         })?,
-        _ => {
-            cursor.raw()?;
-        }
+        _ => cursor.skip()?,
     }
     Ok(stop)
 }

@@ -12,6 +12,7 @@ use super::write_part::list_elements;
 use super::{CHAT, finish};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
+use crate::frame_content::{FrameContent, first_text};
 use crate::framing::{SseDecoder, SseFrame};
 use crate::json::{self, ReadError};
 
@@ -35,6 +36,10 @@ impl StreamReader for ChatStreamReader {
             SseFrame::Event { data, .. } if !tap_needs(data) => Ok(()),
             frame => state.push_frame(frame, events),
         })
+    }
+
+    fn content<'a>(&self, frame: &'a [u8]) -> FrameContent<'a> {
+        find_content(frame)
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {
@@ -65,6 +70,39 @@ fn is_set(key: &memmem::Finder<'_>, data: &[u8]) -> bool {
         let value = value.strip_prefix(b":").unwrap_or(value).trim_ascii_start();
         !value.starts_with(b"null")
     })
+}
+
+/// Keys of content, the frequent ones first.
+static CONTENT_KEYS: LazyLock<[memmem::Finder<'static>; 6]> = LazyLock::new(|| {
+    [
+        "\"content\"",
+        "\"reasoning_content\"",
+        "\"reasoning\"",
+        "\"arguments\"",
+        "\"refusal\"",
+        "\"text\"",
+    ]
+    .map(memmem::Finder::new)
+});
+
+static CALL_KEYS: LazyLock<[memmem::Finder<'static>; 1]> =
+    LazyLock::new(|| ["\"name\""].map(memmem::Finder::new));
+
+/// Finds the content of a chunk.
+fn find_content(frame: &[u8]) -> FrameContent<'_> {
+    if let Some(text) = first_text(frame, &CONTENT_KEYS[..1]) {
+        return FrameContent::Delta(text);
+    }
+    if let Some(at) = memmem::find(frame, b"\"tool_calls\"")
+        && let calls = &frame[at..]
+        && let Some(name) = first_text(calls, &*CALL_KEYS)
+    {
+        return match first_text(calls, &CONTENT_KEYS[3..4]) {
+            Some(arguments) => FrameContent::WholeCall { name, arguments },
+            None => FrameContent::Call(name),
+        };
+    }
+    first_text(frame, &CONTENT_KEYS[1..]).map_or(FrameContent::Nothing, FrameContent::Delta)
 }
 
 #[derive(Default)]

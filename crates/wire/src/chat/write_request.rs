@@ -60,7 +60,7 @@ fn build_request(request: &Request, to: &Outgoing<'_>) -> Written {
 
 /// Splices the changes into the client's bytes, if they are in this dialect.
 fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
-    let source = request.source().filter(|s| *s.dialect() == CHAT)?;
+    let source = splice::source(request, &CHAT)?;
     let mut losses = Losses::default();
     let tools = Some(ToolsField::of(source.prompt(), request.prompt()));
     let edit = BodyEdit {

@@ -28,7 +28,7 @@ impl CountTokens for GeminiCountTokens {
                 losses: Vec::new(),
             };
         }
-        if let Some(source) = request.source().filter(|s| *s.dialect() == GEMINI)
+        if let Some(source) = splice::source(request, &GEMINI)
             && let Ok(text) = std::str::from_utf8(source.bytes())
         {
             let nested = member(text, GENERATE_REQUEST);

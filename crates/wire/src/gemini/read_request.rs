@@ -13,7 +13,7 @@ use crate::{Incoming, ReadError};
 /// splicing.
 pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
     let mut fields = GeminiRequestFields::default();
-    json::read(&body, |cursor| {
+    let ((), skipped) = json::read_recording(&body, |cursor| {
         keys::object(cursor, |key, cursor| match (key, cursor.peek()?) {
             // `countTokens` may nest a complete request.
             ("generateContentRequest", JsonKind::Object) => {
@@ -31,6 +31,7 @@ pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
     prompt.messages = conversation.messages;
     prompt.native = rest.into_native(GEMINI);
     OPAQUE.declare(&mut prompt);
+    OPAQUE.declare_unread(&mut prompt, &body, &skipped);
     Ok(Incoming {
         model,
         stream: false,

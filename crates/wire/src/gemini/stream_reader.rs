@@ -4,6 +4,7 @@
 //! if it ends after a `finishReason`.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use majordomo_llm::{Error, ErrorKind, Event, Json, Native, Part, Result, Usage};
 use memchr::{memchr, memmem};
@@ -11,9 +12,11 @@ use memchr::{memchr, memmem};
 use super::partial_args::ArgumentText;
 use super::read_part::{GeminiFunctionCall, GeminiPartFields};
 use super::stream_chunk::GeminiStreamChunk;
+use super::usage::read_usage;
 use super::{GEMINI, finish};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
+use crate::frame_content::{FrameContent, first_text};
 use crate::framing::{ObjectSplitter, SseDecoder, SseFrame};
 use crate::json::{self, ReadError, Rest};
 
@@ -38,10 +41,17 @@ impl StreamReader for GeminiStreamReader {
     fn tap(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let (bare, state) = (&mut self.bare, &mut self.state);
         self.sse.push(bytes, |frame| match frame {
-            SseFrame::Event { data, .. } if !tap_needs(data) => Ok(()),
+            SseFrame::Event { data, .. } if !tap_needs(data) => {
+                state.tap_usage(data, events);
+                Ok(())
+            }
             SseFrame::Event { data, .. } => state.push_data(data, events),
             SseFrame::Bare(line) => bare.push(line, |data| state.push_data(data, events)),
         })
+    }
+
+    fn content<'a>(&self, frame: &'a [u8]) -> FrameContent<'a> {
+        find_content(frame)
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {
@@ -54,11 +64,23 @@ impl StreamReader for GeminiStreamReader {
     }
 }
 
-/// Whether a tap must parse a chunk. Token counts are cumulative, so those of the
-/// last chunk, which has the `finishReason`, suffice.
+/// Whether a tap must parse a chunk.
 fn tap_needs(data: &[u8]) -> bool {
     let has = |key: &[u8]| memmem::find(data, key).is_some();
     has(b"\"finishReason\"") || has(b"\"blockReason\"") || has(b"\"error\"")
+}
+
+static CONTENT_KEYS: LazyLock<[memmem::Finder<'static>; 2]> =
+    LazyLock::new(|| ["\"text\"", "\"name\""].map(memmem::Finder::new));
+
+/// Finds the content of a chunk, roughly: nearly all of them report the tokens so far.
+fn find_content(frame: &[u8]) -> FrameContent<'_> {
+    if let Some(text) = first_text(frame, &CONTENT_KEYS[..1]) {
+        return FrameContent::Delta(text);
+    }
+    memmem::find(frame, b"\"functionCall\"")
+        .and_then(|at| first_text(&frame[at..], &CONTENT_KEYS[1..]))
+        .map_or(FrameContent::Nothing, FrameContent::Call)
 }
 
 #[derive(Default)]
@@ -113,13 +135,17 @@ impl GeminiStreamState {
             events.push(Event::Start { id, model });
         }
         self.usage = chunk.usage.or(self.usage);
-        // Emitted once early, since some clients need the input count first.
-        if self.emitted_usage.is_none() {
-            self.emit_usage(events);
+        // The input early, since some clients need it first.
+        if let (None, Some(usage)) = (self.emitted_usage, self.usage) {
+            let input = Usage::new(usage.input, 0).with_cache_read(usage.cache_read);
+            self.emitted_usage = Some(input);
+            events.push(Event::Usage(input));
         }
         for (part, raw) in chunk.parts {
             self.push_part(part, raw, events)?;
         }
+        // The counts include the parts of their chunk. A stream that is cut has used them.
+        self.emit_usage(events);
         self.blocked |= chunk.blocked;
         if let Some(name) = chunk.finish_reason {
             self.finish_reason = Some(name.into_owned());
@@ -231,6 +257,18 @@ impl GeminiStreamState {
             let native = Native::new(GEMINI).with("field", Json::string("thought"));
             events.push(Event::EndPart(native.into_option()));
         }
+    }
+
+    /// Reads the counts of a chunk that is forwarded as bytes.
+    fn tap_usage(&mut self, data: &[u8], events: &mut Vec<Event>) {
+        const KEY: &[u8] = b"\"usageMetadata\"";
+        let counts = memmem::rfind(data, KEY)
+            .and_then(|at| std::str::from_utf8(&data[at + KEY.len()..]).ok())
+            .and_then(|rest| rest.trim_ascii_start().strip_prefix(':'));
+        // What does not parse is reported when the stream ends.
+        let usage = counts.and_then(|text| json::read_front(text, read_usage)?);
+        self.usage = usage.or(self.usage);
+        self.emit_usage(events);
     }
 
     fn emit_usage(&mut self, events: &mut Vec<Event>) {

@@ -31,13 +31,10 @@ pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
             losses: Vec::new(),
         };
     }
-    let spliced = request
-        .source()
-        .filter(|source| *source.dialect() == GEMINI)
-        .and_then(|source| {
-            let text = std::str::from_utf8(source.bytes()).ok()?;
-            splice_request(request, source, text, to)
-        });
+    let spliced = splice::source(request, &GEMINI).and_then(|source| {
+        let text = std::str::from_utf8(source.bytes()).ok()?;
+        splice_request(request, source, text, to)
+    });
     spliced.unwrap_or_else(|| build_request(request.prompt(), to))
 }
 

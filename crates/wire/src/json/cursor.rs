@@ -1,6 +1,9 @@
 //! A single-pass JSON cursor.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::ops::Range;
+use std::rc::Rc;
 
 use super::skip::{self, unexpected};
 use super::{Fault, MAX_DEPTH, ReadResult, number, string};
@@ -38,6 +41,8 @@ pub(crate) struct Cursor<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    /// Objects and arrays that no reader took, if they are recorded.
+    skipped: Option<Rc<RefCell<Vec<Range<usize>>>>>,
 }
 
 impl<'a> Cursor<'a> {
@@ -46,7 +51,20 @@ impl<'a> Cursor<'a> {
             text,
             at: 0,
             depth: 0,
+            skipped: None,
         }
+    }
+
+    /// Records the objects and arrays that no reader takes.
+    pub(super) fn record_skipped(&mut self) {
+        self.skipped = Some(Rc::default());
+    }
+
+    /// What no reader took, in order.
+    pub(super) fn take_skipped(&mut self) -> Vec<Range<usize>> {
+        let mut skipped = self.skipped.take().map(|it| it.take()).unwrap_or_default();
+        skipped.sort_unstable_by_key(|range| range.start);
+        skipped
     }
 
     /// The kind of the next value.
@@ -171,7 +189,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn maybe_string(&mut self) -> ReadResult<Option<Cow<'a, str>>> {
         match self.peek()? {
             JsonKind::String => self.string().map(Some),
-            _ => self.raw().map(|_| None),
+            _ => self.skip().map(|()| None),
         }
     }
 
@@ -190,6 +208,18 @@ impl<'a> Cursor<'a> {
         Ok(&self.text[start..self.at])
     }
 
+    /// Passes a value that nobody reads.
+    pub(crate) fn skip(&mut self) -> ReadResult<()> {
+        let raw = self.raw()?;
+        if let Some(skipped) = &self.skipped
+            && raw.starts_with(['{', '['])
+        {
+            let range = self.at - raw.len()..self.at;
+            skipped.borrow_mut().push(range);
+        }
+        Ok(())
+    }
+
     /// Reads a value and also returns its text, without a second pass.
     pub(crate) fn with_raw<T>(
         &mut self,
@@ -204,7 +234,12 @@ impl<'a> Cursor<'a> {
     /// A second cursor at the same position, for a value whose meaning depends
     /// on a later one.
     pub(crate) fn fork(&self) -> Self {
-        Self { ..*self }
+        Self {
+            text: self.text,
+            at: self.at,
+            depth: self.depth,
+            skipped: self.skipped.clone(),
+        }
     }
 
     /// An error at the next value.
@@ -256,7 +291,7 @@ impl<'a> Cursor<'a> {
         let start = self.at;
         each(self)?;
         if self.at == start {
-            self.raw()?;
+            self.skip()?;
         }
         Ok(())
     }

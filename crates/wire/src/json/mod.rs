@@ -32,6 +32,8 @@ pub use error::ReadError;
 pub(crate) use error::{Fault, ReadResult};
 pub(crate) use write::{Array, Object, object, write_array, write_string};
 
+use std::ops::Range;
+
 use majordomo_llm::{Dialect, Json, Native};
 
 /// Maximum nesting depth, including the outermost value.
@@ -57,6 +59,26 @@ pub(crate) fn read_str<'a, T>(
     read(&mut cursor)
         .and_then(|value| cursor.end().map(|()| value))
         .map_err(|fault| ReadError::new(path::path_at(text, fault.at), fault.what))
+}
+
+/// Like [`read`], and returns where the objects and arrays are that no reader took.
+pub(crate) fn read_recording<'a, T>(
+    body: &'a [u8],
+    read: impl FnOnce(&mut Cursor<'a>) -> ReadResult<T>,
+) -> Result<(T, Vec<Range<usize>>), ReadError> {
+    self::read(body, |cursor| {
+        cursor.record_skipped();
+        let value = read(cursor)?;
+        Ok((value, cursor.take_skipped()))
+    })
+}
+
+/// Reads the JSON value at the start of a text, whatever follows it.
+pub(crate) fn read_front<'a, T>(
+    text: &'a str,
+    read: impl FnOnce(&mut Cursor<'a>) -> ReadResult<T>,
+) -> Option<T> {
+    read(&mut Cursor::new(text)).ok()
 }
 
 /// Whether a text is one complete JSON value.

@@ -111,7 +111,10 @@ impl<'a> MessagesPartFields<'a> {
             ("content", _) if self.kind.as_deref() == Some("tool_result") => {
                 read_content(cursor, &mut self.parts)?;
             }
-            ("content", _) if self.kind.is_none() => self.early = Some(cursor.fork()),
+            ("content", _) if self.kind.is_none() => {
+                self.early = Some(cursor.fork());
+                cursor.raw()?;
+            }
             ("source", JsonKind::Object) if self.may_be("image") || self.may_be("document") => {
                 self.source = Some(MessagesSourceFields::read(cursor, &mut self.rest)?);
             }

@@ -16,7 +16,7 @@ pub(super) const NO_PARAMETERS: &str = r#"{"type":"object","properties":{}}"#;
 /// Reads a request and keeps its bytes.
 pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
     let mut fields = MessagesRequestFields::default();
-    let spans = splice::read_body(&body, |key, cursor| fields.read_field(key, cursor))?;
+    let read = splice::read_body(&body, |key, cursor| fields.read_field(key, cursor))?;
     let MessagesRequestFields {
         model,
         stream,
@@ -27,12 +27,13 @@ pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
     settings.apply(&mut prompt, &mut rest);
     prompt.native = rest.into_native(MESSAGES);
     OPAQUE.declare(&mut prompt);
+    OPAQUE.declare_unread(&mut prompt, &body, &read.skipped);
     Ok(Incoming {
         model,
         stream,
         // Every stream includes usage.
         stream_usage: true,
-        request: Request::from_wire(MESSAGES, body, prompt).with_spans(spans),
+        request: Request::from_wire(MESSAGES, body, prompt).with_spans(read.spans),
     })
 }
 

@@ -1,5 +1,7 @@
 //! Reads streamed responses.
 
+use std::sync::LazyLock;
+
 use majordomo_llm::{Error, ErrorKind, Event, Part, Result};
 use memchr::memmem;
 
@@ -10,6 +12,7 @@ use super::stream_event::{MessagesDelta, MessagesStreamEvent};
 use super::usage::MessagesUsageCounts;
 use crate::StreamReader;
 use crate::failure::ErrorBody;
+use crate::frame_content::{FrameContent, first_text};
 use crate::framing::{SseDecoder, SseFrame, event_type};
 use crate::json::{self, ReadError};
 
@@ -32,6 +35,10 @@ impl StreamReader for MessagesStreamReader {
             SseFrame::Event { name, data } if !tap_needs(name, data) => Ok(()),
             frame => state.frame(frame, events),
         })
+    }
+
+    fn content<'a>(&self, frame: &'a [u8]) -> FrameContent<'a> {
+        find_content(frame)
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {
@@ -59,6 +66,25 @@ fn tap_needs(name: &str, data: &[u8]) -> bool {
         }
         None => memmem::find(data, b"\"message_").is_some(),
     }
+}
+
+static CONTENT_KEYS: LazyLock<[memmem::Finder<'static>; 3]> =
+    LazyLock::new(|| ["\"text\"", "\"partial_json\"", "\"thinking\""].map(memmem::Finder::new));
+
+static CALL_KEYS: LazyLock<[memmem::Finder<'static>; 1]> =
+    LazyLock::new(|| ["\"name\""].map(memmem::Finder::new));
+
+/// Finds the content of an event: deltas, and blocks that are calls.
+fn find_content(frame: &[u8]) -> FrameContent<'_> {
+    let contains = |word: &[u8]| memmem::find(frame, word).is_some();
+    if contains(b"\"content_block_delta\"") {
+        return first_text(frame, &*CONTENT_KEYS)
+            .map_or(FrameContent::Nothing, FrameContent::Delta);
+    }
+    if contains(b"\"content_block_start\"") && contains(b"tool_use\"") {
+        return FrameContent::Call(first_text(frame, &*CALL_KEYS).unwrap_or_default());
+    }
+    FrameContent::Nothing
 }
 
 #[derive(Default)]

@@ -62,7 +62,7 @@ fn build_request(request: &Request, to: &Outgoing<'_>) -> Written {
 /// Splices the changes into the client's own bytes, if they are of this
 /// dialect.
 fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
-    let source = request.source().filter(|s| *s.dialect() == MESSAGES)?;
+    let source = splice::source(request, &MESSAGES)?;
     // An edit: Messages has no such output.
     if request.prompt().output == OutputFormat::Json {
         return None;

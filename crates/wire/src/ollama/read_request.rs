@@ -14,7 +14,7 @@ use crate::{Incoming, ReadError};
 /// Reads a request and keeps its bytes for splicing.
 pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
     let mut fields = OllamaRequestFields::default();
-    let spans = splice::read_body(&body, |key, cursor| fields.read_field(key, cursor))?;
+    let read = splice::read_body(&body, |key, cursor| fields.read_field(key, cursor))?;
     let OllamaRequestFields {
         model,
         stream,
@@ -41,7 +41,7 @@ pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
         model,
         stream: stream.unwrap_or(true),
         stream_usage: true,
-        request: Request::from_wire(OLLAMA, body.clone(), prompt).with_spans(spans),
+        request: Request::from_wire(OLLAMA, body.clone(), prompt).with_spans(read.spans),
     })
 }
 

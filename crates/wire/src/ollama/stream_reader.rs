@@ -1,6 +1,7 @@
 //! Reads an NDJSON stream, or a single JSON object, into [`Event`]s.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use majordomo_llm::{Error, ErrorKind, Event, Part, Result, ToolCall, Usage};
 use memchr::memmem;
@@ -9,6 +10,7 @@ use super::stream_chunk::OllamaStreamChunk;
 use super::{finish, reasoning_native};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
+use crate::frame_content::{FrameContent, first_text};
 use crate::framing::{EventLimit, LineSplitter};
 use crate::json::{self, ReadError};
 
@@ -34,6 +36,10 @@ impl StreamReader for OllamaStreamReader {
         })
     }
 
+    fn content<'a>(&self, frame: &'a [u8]) -> FrameContent<'a> {
+        find_content(frame)
+    }
+
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {
         let state = &mut self.state;
         self.lines.finish(|line| state.push_line(line, events))?;
@@ -57,6 +63,28 @@ fn tap_needs(line: &[u8]) -> bool {
         || has(b"\"done_reason\"")
         || has(b"\"error\"")
         || has(b"\"tool_calls\"")
+}
+
+static CONTENT_KEYS: LazyLock<[memmem::Finder<'static>; 4]> = LazyLock::new(|| {
+    ["\"content\"", "\"thinking\"", "\"response\"", "\"name\""].map(memmem::Finder::new)
+});
+
+/// Finds the content of a line.
+fn find_content(line: &[u8]) -> FrameContent<'_> {
+    if let Some(text) = first_text(line, &CONTENT_KEYS[..3]) {
+        return FrameContent::Delta(text);
+    }
+    let Some(calls) = memmem::find(line, b"\"tool_calls\"").map(|at| &line[at..]) else {
+        return FrameContent::Nothing;
+    };
+    const ARGUMENTS: &[u8] = b"\"arguments\":";
+    let arguments = memmem::find(calls, ARGUMENTS).map_or(&[][..], |at| {
+        let arguments = calls[at + ARGUMENTS.len()..].trim_ascii_start();
+        let end = memmem::find(arguments, b"}}").unwrap_or(arguments.len());
+        &arguments[..end]
+    });
+    let name = first_text(calls, &CONTENT_KEYS[3..]).unwrap_or_default();
+    FrameContent::WholeCall { name, arguments }
 }
 
 #[derive(Default)]

@@ -90,7 +90,7 @@ fn write_messages(prompt: &Prompt, to: &Outgoing<'_>, array: &mut Array<'_>, los
 /// Splices the changes into the client's bytes, if they are in this dialect and
 /// for the same endpoint.
 fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
-    let source = request.source().filter(|s| *s.dialect() == OLLAMA)?;
+    let source = splice::source(request, &OLLAMA)?;
     let (old, new): (&Prompt, &Prompt) = (source.prompt(), request.prompt());
     let text = std::str::from_utf8(source.bytes()).ok()?;
     let endpoint = endpoint(new);

@@ -75,7 +75,7 @@ impl<'a> ResponsesItemFields<'a> {
                 ("input", JsonKind::String) => self.input = Some(cursor.string()?),
                 ("namespace", JsonKind::String) => self.namespace = Some(cursor.string()?),
                 ("arguments", _) => self.arguments = read_arguments(cursor)?,
-                _ => cursor.raw().map(drop)?,
+                _ => cursor.skip()?,
             }
             Ok(())
         })?;

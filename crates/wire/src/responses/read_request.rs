@@ -17,14 +17,16 @@ use crate::{Incoming, ReadError, effort};
 /// Reads a request and keeps its bytes.
 pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
     let mut fields = ResponsesRequestFields::default();
-    let spans = splice::read_body(&body, |key, cursor| fields.read_field(key, cursor))?;
+    let read = splice::read_body(&body, |key, cursor| fields.read_field(key, cursor))?;
     let (model, stream) = (fields.model.take(), fields.stream);
+    let mut prompt = fields.into_prompt();
+    OPAQUE.declare_unread(&mut prompt, &body, &read.skipped);
     Ok(Incoming {
         model,
         stream,
         // Every stream includes usage.
         stream_usage: true,
-        request: Request::from_wire(RESPONSES, body, fields.into_prompt()).with_spans(spans),
+        request: Request::from_wire(RESPONSES, body, prompt).with_spans(read.spans),
     })
 }
 
@@ -137,7 +139,10 @@ impl ResponsesRequestFields {
                 (choice, raw)
             }
             JsonKind::Object => cursor.with_raw(read_named_choice)?,
-            _ => (Some(ToolChoice::Auto), cursor.raw()?),
+            _ => {
+                cursor.skip()?;
+                (Some(ToolChoice::Auto), "")
+            }
         };
         match choice {
             Some(choice) => self.prompt.tool_choice = choice,

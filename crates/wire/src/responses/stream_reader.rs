@@ -1,6 +1,7 @@
 //! Reads streamed responses.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use majordomo_llm::{Error, ErrorKind, Event, Part, Result};
 use memchr::memmem;
@@ -11,6 +12,7 @@ use super::stream_event::ResponsesStreamEvent;
 use super::stream_items::{ReasoningSource, ResponsesStreamItems, outcome};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
+use crate::frame_content::{FrameContent, first_text};
 use crate::framing::{SseDecoder, SseFrame, event_type};
 use crate::json::{self, ReadError};
 use crate::splice;
@@ -38,6 +40,10 @@ impl StreamReader for ResponsesStreamReader {
             }
             frame => state.frame(frame, events),
         })
+    }
+
+    fn content<'a>(&self, frame: &'a [u8]) -> FrameContent<'a> {
+        find_content(frame)
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {
@@ -69,6 +75,25 @@ fn tap_needs(name: &str, data: &[u8]) -> bool {
                 || contains(b"\"error\"")
                 || contains(b"\"object\"")
         }
+    }
+}
+
+static DELTA_KEY: LazyLock<[memmem::Finder<'static>; 1]> =
+    LazyLock::new(|| ["\"delta\""].map(memmem::Finder::new));
+
+static CALL_KEYS: LazyLock<[memmem::Finder<'static>; 1]> =
+    LazyLock::new(|| ["\"name\""].map(memmem::Finder::new));
+
+/// Finds the content of an event: deltas, and items that are calls.
+fn find_content(frame: &[u8]) -> FrameContent<'_> {
+    if let Some(text) = first_text(frame, &*DELTA_KEY) {
+        return FrameContent::Delta(text);
+    }
+    let contains = |word: &[u8]| memmem::find(frame, word).is_some();
+    let begins = contains(b"response.output_item.added") && contains(b"_call\"");
+    match begins {
+        true => FrameContent::Call(first_text(frame, &*CALL_KEYS).unwrap_or_default()),
+        false => FrameContent::Nothing,
     }
 }
 

@@ -58,7 +58,7 @@ fn build_request(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
 /// Splices the changes into the client's own bytes, if they are of this
 /// dialect.
 fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
-    let source = request.source().filter(|s| *s.dialect() == RESPONSES)?;
+    let source = splice::source(request, &RESPONSES)?;
     let mut losses = Losses::default();
     let edit = BodyEdit {
         old: &request_fields(source.prompt(), &mut Losses::default()),

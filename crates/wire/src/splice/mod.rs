@@ -22,7 +22,7 @@ pub(crate) use object::{FieldAction, Rewrite, elements, member, object};
 pub(crate) use spans::read_body;
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Dialect, Request, WireSource};
+use majordomo_llm::{Dialect, Prompt, Request, WireSource};
 
 use crate::Outgoing;
 use crate::json::{Object, write_string};
@@ -41,6 +41,15 @@ pub(crate) fn untouched(
     Some(match spans {
         Some(spans) => spans::replace(bytes, spans, to, streams),
         None => copy(bytes, to, streams),
+    })
+}
+
+/// The source of an edited request of a dialect, into which the changes can be spliced. None
+/// if an image was removed from a place that no codec reads: a splice would keep the place.
+pub(crate) fn source<'r>(request: &'r Request, dialect: &Dialect) -> Option<&'r WireSource> {
+    let unread = |prompt: &Prompt| prompt.unread_images.len();
+    request.source().filter(|source| {
+        source.dialect() == dialect && unread(source.prompt()) == unread(request.prompt())
     })
 }
 

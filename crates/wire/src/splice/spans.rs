@@ -14,21 +14,28 @@ use crate::json::{self, Cursor, Object, ReadError, ReadResult, write_string};
 /// list.
 const RECORDED: usize = 4_096;
 
-/// Reads the fields of a body with `each` and returns its spans; none for an empty
-/// object.
+/// What was found beside the fields of a body.
+pub(crate) struct ReadBody {
+    /// Where the fields of an attempt stand; none for an empty object.
+    pub(crate) spans: Option<BodySpans>,
+    /// Where the objects and arrays are that no reader took.
+    pub(crate) skipped: Vec<Range<usize>>,
+}
+
+/// Reads the fields of a body with `each`.
 pub(crate) fn read_body<'a>(
     body: &'a [u8],
     mut each: impl FnMut(&str, &mut Cursor<'a>) -> ReadResult<()>,
-) -> Result<Option<BodySpans>, ReadError> {
+) -> Result<ReadBody, ReadError> {
     let mut spans = BodySpans::default();
     let mut fields = Vec::new();
     let mut recorded = body.len() >= RECORDED;
-    json::read(body, |cursor| {
+    let ((), skipped) = json::read_recording(body, |cursor| {
         cursor.object(|key, cursor| {
             let start = cursor.offset();
             each(key, cursor)?;
             if cursor.offset() == start {
-                cursor.raw()?;
+                cursor.skip()?;
             }
             let end = cursor.offset();
             match &**key {
@@ -50,7 +57,10 @@ pub(crate) fn read_body<'a>(
     if recorded {
         spans.fields = fields.into();
     }
-    Ok(Some(spans).filter(|spans| spans.end > 0))
+    Ok(ReadBody {
+        spans: Some(spans).filter(|spans| spans.end > 0),
+        skipped,
+    })
 }
 
 /// Where a part of a body stands in it.

@@ -7,7 +7,7 @@ use super::*;
 fn set(source: &'static str, to: &Outgoing<'_>) -> String {
     let bytes = Bytes::from_static(source.as_bytes());
     let copied = copy(&bytes, to, false);
-    if let Some(spans) = read_body(&bytes, |_, _| Ok(())).unwrap() {
+    if let Some(spans) = read_body(&bytes, |_, _| Ok(())).unwrap().spans {
         assert_eq!(spans::replace(&bytes, &spans, to, false), copied);
     }
     String::from_utf8(copied.to_vec()).unwrap()

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use majordomo_llm::{Class, Error, Event, Part, Response, Usage};
+use majordomo_llm::{
+    Class, Error, Event, OutputCount, OutputCounter, Part, Response, TokenizerFamily, Usage,
+};
 
-use super::{AttemptEnd, AttemptPermit, AttemptReport};
+use super::{AttemptEnd, AttemptPermit, AttemptReport, PendingAttempt};
 use crate::clock::Clock;
 
 /// An admitted attempt; dropping it settles it as cancelled. Empty without a gate.
@@ -16,11 +18,15 @@ pub(in crate::chain) struct AdmittedAttempt(Option<Box<Metered>>);
 struct Metered {
     permit: Box<dyn AttemptPermit>,
     clock: Arc<dyn Clock>,
+    tokenizer: TokenizerFamily,
     began: Instant,
     first_token: Option<Duration>,
     reported: Option<Usage>,
     received_bytes: u64,
     images: u64,
+    counter: OutputCounter,
+    /// What arrived since the provider's last report.
+    unreported: OutputCount,
     may_have_run: bool,
 }
 
@@ -28,24 +34,33 @@ impl AdmittedAttempt {
     pub(in crate::chain) fn new(
         permit: Option<Box<dyn AttemptPermit>>,
         clock: Arc<dyn Clock>,
-        began: Instant,
+        pending: &PendingAttempt<'_>,
     ) -> Self {
         Self(permit.map(|permit| {
             Box::new(Metered {
                 permit,
                 clock,
-                began,
+                tokenizer: TokenizerFamily::of(pending.target.model()),
+                began: pending.began,
                 first_token: None,
                 reported: None,
                 received_bytes: 0,
                 images: 0,
+                counter: OutputCounter::default(),
+                unreported: OutputCount::default(),
                 may_have_run: false,
             })
         }))
     }
 
-    /// Counts an item of a stream: its events and its bytes of content.
-    pub(in crate::chain) fn observe(&mut self, events: &[Event], content_bytes: usize) {
+    /// Counts an item of a stream: its events, its bytes of content, and what of them the
+    /// provider has not reported, if that is counted already.
+    pub(in crate::chain) fn observe(
+        &mut self,
+        events: &[Event],
+        content_bytes: usize,
+        unreported: Option<OutputCount>,
+    ) {
         let Some(attempt) = &mut self.0 else {
             return;
         };
@@ -54,10 +69,14 @@ impl AdmittedAttempt {
             if let Event::Usage(usage) = event {
                 attempt.report(*usage);
             }
+            if unreported.is_none() {
+                attempt.unreported += attempt.counter.event(event);
+            }
             if attempt.first_token.is_none() && event.is_semantic() {
                 attempt.first_token = Some(attempt.elapsed());
             }
         }
+        attempt.unreported += unreported.unwrap_or_default();
     }
 
     /// Counts a whole response.
@@ -68,6 +87,9 @@ impl AdmittedAttempt {
             if attempt.reported.is_none() {
                 let content = response.parts.iter().map(Part::content_len);
                 attempt.received_bytes = content.sum::<usize>() as u64;
+                for part in &response.parts {
+                    attempt.unreported += attempt.counter.part(part);
+                }
             }
         }
     }
@@ -99,6 +121,7 @@ impl AdmittedAttempt {
             reported: attempt.reported,
             received_bytes: attempt.received_bytes,
             images: attempt.images,
+            unreported_tokens: attempt.unreported.tokens(attempt.tokenizer),
             may_have_run: attempt.may_have_run,
             took: attempt.elapsed(),
             first_token: attempt.first_token,
@@ -112,6 +135,10 @@ impl Metered {
     fn report(&mut self, usage: Usage) {
         if usage.total() > 0 {
             self.reported = Some(usage);
+            // An opening report of the input alone covers no output.
+            if usage.output > 0 {
+                self.unreported = OutputCount::default();
+            }
         }
     }
 

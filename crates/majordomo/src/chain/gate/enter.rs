@@ -35,7 +35,7 @@ pub(in crate::chain) async fn enter(
         GateDecision::Later(deciding) => deciding.await?,
     };
     Ok(Entered {
-        attempt: AdmittedAttempt::new(pass.permit.take(), clock, pending.began),
+        attempt: AdmittedAttempt::new(pass.permit.take(), clock, &pending),
         max_tokens: pass.max_tokens,
     })
 }

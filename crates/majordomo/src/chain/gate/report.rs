@@ -4,9 +4,6 @@ use std::time::Duration;
 
 use majordomo_llm::{Class, Usage};
 
-/// Bytes of content per token.
-const BYTES_PER_TOKEN: u64 = 4;
-
 /// How an attempt ended, and what it used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -21,6 +18,8 @@ pub struct AttemptReport {
     pub received_bytes: u64,
     /// Images that arrived.
     pub images: u64,
+    /// Output tokens that arrived after the provider's last report, by our own count.
+    pub unreported_tokens: u64,
     /// Whether it failed without a verdict of the provider, such as by a timeout: a model may
     /// have worked on it.
     pub may_have_run: bool,
@@ -57,23 +56,19 @@ impl AttemptReport {
             reported: None,
             received_bytes: 0,
             images: 0,
+            unreported_tokens: 0,
             may_have_run: false,
             took: Duration::ZERO,
             first_token: None,
         }
     }
 
-    /// Output tokens that arrived, by our own estimate.
-    pub fn received_tokens(&self) -> u64 {
-        self.received_bytes.div_ceil(BYTES_PER_TOKEN)
-    }
-
-    /// The usage as far as it is known: the provider's report, with at least the output
-    /// that arrived if the response is incomplete or the provider reported nothing.
+    /// The usage as far as it is known: the provider's last report, and our count of what
+    /// arrived after it if the response is incomplete or the provider reported nothing.
     pub fn usage(&self) -> Usage {
         let mut usage = self.reported.unwrap_or_default();
         if self.reported.is_none() || self.end != AttemptEnd::Served {
-            usage.output = usage.output.max(self.received_tokens());
+            usage.output = usage.output.saturating_add(self.unreported_tokens);
         }
         usage
     }
@@ -88,6 +83,7 @@ mod tests {
         reported: None,
         received_bytes: 41,
         images: 0,
+        unreported_tokens: 11,
         may_have_run: false,
         took: Duration::ZERO,
         first_token: None,
@@ -100,8 +96,8 @@ mod tests {
         let served = AttemptEnd::Served;
         for (end, reported, expected) in [
             (AttemptEnd::Cancelled, None, Usage::new(0, 11)),
-            (AttemptEnd::Cancelled, opening, Usage::new(100, 11)),
-            (AttemptEnd::Cancelled, late, Usage::new(100, 30)),
+            (AttemptEnd::Cancelled, opening, Usage::new(100, 12)),
+            (AttemptEnd::Cancelled, late, Usage::new(100, 41)),
             (served, None, Usage::new(0, 11)),
             (served, opening, Usage::new(100, 1)),
         ] {

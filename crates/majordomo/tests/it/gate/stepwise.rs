@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use majordomo::llm::{Dialect, ModelExtras, RawChunk, RawChunkStream};
+use majordomo::llm::{Dialect, ModelExtras, OutputCounter, RawChunk, RawChunkStream};
 use majordomo::{
     BoxFuture, Capabilities, Chain, Event, EventStream, Model, Request, Response, Result,
 };
@@ -126,6 +126,7 @@ fn raw_chunk(event: Event) -> RawChunk {
     RawChunk {
         bytes: Bytes::from(vec![b'x'; 100 + event.content_len()]),
         content_bytes: event.content_len(),
+        unreported: OutputCounter::default().event(&event),
         events: vec![event],
     }
 }

@@ -1,0 +1,31 @@
+//! Which tokenizer a model has, as far as counting differs. Uses no sibling module.
+
+/// Tokenizers that count alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TokenizerFamily {
+    /// Anthropic's.
+    Claude,
+    /// That of OpenAI's models that write channels: GPT-5 and gpt-oss.
+    Harmony,
+    /// All others.
+    #[default]
+    Other,
+}
+
+impl TokenizerFamily {
+    /// The family of a model, by its name.
+    pub fn of(model: &str) -> Self {
+        let names = |part: &str| {
+            let mut parts = model.as_bytes().windows(part.len());
+            parts.any(|name| name.eq_ignore_ascii_case(part.as_bytes()))
+        };
+        if names("claude") {
+            Self::Claude
+        } else if names("gpt-5") || names("gpt-oss") {
+            Self::Harmony
+        } else {
+            Self::Other
+        }
+    }
+}
