@@ -6,7 +6,7 @@ use majordomo_testkit::files;
 
 /// What tests may read from the environment, by crate and module: a setting with a default,
 /// or something that a part of `./test` sets for this test alone.
-const ALLOWED: [(&str, &str, &str); 15] = [
+const ALLOWED: [(&str, &str, &str); 16] = [
     ("agent", "mcp_stdio", "SERVE"),
     ("agent", "mcp_stdio", "REFERENCE"),
     ("cli", "gateway", "\"PATH\""),
@@ -14,6 +14,7 @@ const ALLOWED: [(&str, &str, &str); 15] = [
     ("cli", "snippets", "\"PATH\""),
     ("gateway", "mistakes", "\"MAJORDOMO_UPDATE_SNAPSHOTS\""),
     ("gateway", "truncation", "\"MAJORDOMO_CUTS\""),
+    ("import", "samples", "\"MAJORDOMO_UPDATE_SNAPSHOTS\""),
     ("limits", "simulation", "name"),
     ("majordomo", "simulation", "name"),
     ("media", "ocr", "\"MAJORDOMO_OCR_PYTHON\""),

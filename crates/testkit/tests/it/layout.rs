@@ -13,7 +13,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("agent", &["agent-macros", "llm"]),
     ("agent-macros", &[]),
     ("balance", &["majordomo"]),
-    ("cli", &["gateway", "majordomo"]),
+    ("cli", &["gateway", "import", "majordomo"]),
     ("codecs", &["image-header"]),
     (
         "gateway",
@@ -29,6 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("image-header", &[]),
+    ("import", &[]),
     ("ledger", &["llm"]),
     ("limits", &[]),
     ("llm", &["image-header"]),
