@@ -11,9 +11,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use http::HeaderMap;
 use http_body_util::BodyExt;
-use majordomo::llm::{
-    Dialect, ImageModel, ModelExtras, OutputCounter, RawChunk, RawChunkStream,
-};
+use majordomo::llm::{Dialect, ImageModel, ModelExtras, OutputCounter, RawChunk, RawChunkStream};
 use majordomo::transport::{Transport, TransportConfig};
 use majordomo::{
     BoxFuture, Capabilities, Error, Event, EventStream, FinishReason, ImageRequest, ImageResponse,

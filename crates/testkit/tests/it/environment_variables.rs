@@ -16,6 +16,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("cluster", "simulation", "name"),
     ("gateway", "mistakes", "\"MAJORDOMO_UPDATE_SNAPSHOTS\""),
     ("gateway", "truncation", "\"MAJORDOMO_CUTS\""),
+    ("import", "samples", "\"MAJORDOMO_UPDATE_SNAPSHOTS\""),
     ("limits", "simulation", "name"),
     ("majordomo", "live", "name"),
     ("majordomo", "simulation", "name"),

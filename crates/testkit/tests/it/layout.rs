@@ -13,7 +13,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("agent", &["agent-macros", "llm"]),
     ("agent-macros", &[]),
     ("balance", &["majordomo"]),
-    ("cli", &["gateway", "majordomo"]),
+    ("cli", &["gateway", "import", "majordomo"]),
     ("cluster", &["ledger", "limits"]),
     ("codecs", &["image-header"]),
     (
@@ -31,6 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("image-header", &[]),
+    ("import", &[]),
     ("ledger", &["llm"]),
     ("limits", &[]),
     ("llm", &["image-header"]),

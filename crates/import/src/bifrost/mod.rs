@@ -1,0 +1,79 @@
+//! Bifrost's `config.json`.
+//!
+//! Each key of a provider becomes a provider of its own; models that several keys serve get
+//! a route that balances them. Virtual keys become keys, with their budgets and limits.
+
+mod client;
+mod governance;
+mod limits;
+mod upstreams;
+
+use crate::draft::Draft;
+use crate::source::Source;
+
+pub(crate) fn import(source: &Source<'_>, draft: &mut Draft) {
+    let root = source.root();
+    let providers = root
+        .get("providers")
+        .map(|it| it.entries())
+        .unwrap_or_default();
+    for (name, entry) in providers {
+        upstreams::provider(name, &entry, draft);
+    }
+    draft.sort_routes();
+    if let Some(client) = root.get("client") {
+        client::read(&client, draft);
+    }
+    if let Some(governance) = root.get("governance") {
+        governance::read(&governance, draft);
+    }
+    draft.remarks.push(
+        "clients find majordomo at http://127.0.0.1:4100, Bifrost's default was port 8080"
+            .to_owned(),
+    );
+    for (note, keys) in [
+        (
+            "the schema of Bifrost's file",
+            &["$schema", "version", "source_of_truth"][..],
+        ),
+        (
+            "keys stay in the environment; nothing is encrypted at rest",
+            &["encryption_key"],
+        ),
+        (
+            "majordomo's configuration is this file; keys can also be stored, see `majordomo key`",
+            &["config_store"],
+        ),
+        (
+            "requests are recorded in [ledger], without content",
+            &["logs_store"],
+        ),
+        ("majordomo does not cache responses", &["vector_store"]),
+        ("majordomo is no MCP gateway", &["mcp"]),
+        ("majordomo has no plugins", &["plugins"]),
+        ("prices are part of majordomo, see [prices]", &["framework"]),
+        ("majordomo has no guardrails", &["guardrails_config"]),
+        (
+            "roles of keys replace logins",
+            &["auth_config", "scim_config", "saml_config"],
+        ),
+        (
+            "a setting of Bifrost's own process",
+            &[
+                "server",
+                "websocket",
+                "env_label",
+                "cluster_config",
+                "load_balancer_config",
+                "audit_logs",
+                "large_payload_optimization",
+            ],
+        ),
+    ] {
+        for key in keys {
+            if let Some(field) = root.get(key) {
+                field.skipped(note);
+            }
+        }
+    }
+}

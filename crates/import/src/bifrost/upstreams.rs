@@ -1,0 +1,345 @@
+//! Providers, their keys and the models that several keys serve.
+
+use crate::credentials::{api_key, header};
+use crate::draft::{Connection, Draft, DraftService};
+use crate::draft::{is_address, seconds, spec};
+use crate::secret::{OutputText, looks_secret, reference};
+use crate::source::Field;
+
+/// Providers that majordomo has built in, with their kind.
+pub(super) const NAMES: [(&str, &str, &str); 9] = [
+    ("openai", "openai", "openai"),
+    ("anthropic", "anthropic", "anthropic"),
+    ("gemini", "google", "google"),
+    ("groq", "groq", "openai"),
+    ("mistral", "mistral", "openai"),
+    ("openrouter", "openrouter", "openai"),
+    ("xai", "xai", "openai"),
+    ("ollama", "ollama", "ollama"),
+    ("vllm", "vllm", "openai"),
+];
+
+/// Services of a known address that speak Chat Completions.
+const COMPATIBLE: [(&str, &str); 5] = [
+    ("cerebras", "https://api.cerebras.ai/v1"),
+    ("perplexity", "https://api.perplexity.ai"),
+    ("nebius", "https://api.studio.nebius.ai/v1"),
+    ("parasail", "https://api.parasail.io/v1"),
+    ("huggingface", "https://router.huggingface.co/v1"),
+];
+
+const UNSUPPORTED: &str = "not served: majordomo does not speak this provider's protocol";
+
+pub(super) fn provider(name: &str, entry: &Field<'_>, draft: &mut Draft) {
+    let custom = entry.get("custom_provider_config");
+    let base_type = custom.as_ref().and_then(|it| it.get("base_provider_type"));
+    if let Some(field) = &base_type {
+        field.mapped("kind of the provider");
+    }
+    let effective = base_type.as_ref().and_then(Field::text).unwrap_or(name);
+    let built_in = NAMES.iter().find(|row| row.0 == effective);
+    let compatible = COMPATIBLE.iter().find(|row| row.0 == effective);
+    let mut connection = Connection::default();
+    network(entry, &mut connection, draft);
+    proxy(entry, &mut connection, draft);
+    let wanted = if base_type.is_some() {
+        name
+    } else {
+        built_in.map_or(name, |row| row.1)
+    };
+    let is_reachable = built_in.is_some() || compatible.is_some() || connection.base_url.is_some();
+    if !is_reachable || looks_secret(name) {
+        entry.skipped(UNSUPPORTED);
+        return;
+    }
+    if let Some((_, url)) = compatible {
+        connection.base_url.get_or_insert(OutputText::literal(url));
+    }
+    let kind = built_in.map_or("openai", |row| row.2);
+    // The built-in provider, as it is, needs neither a kind nor an address.
+    let is_own = base_type.is_some() || compatible.is_some() || built_in.is_none();
+    let is_own = is_own || connection != Connection::default();
+    if is_own {
+        connection.kind = Some(kind);
+        let service = built_in.map_or(name, |row| row.1);
+        complete_address(service, &mut connection);
+    }
+    let keys = entry.get("keys").map(|it| it.items()).unwrap_or_default();
+    let mut served: Vec<(String, DraftService)> = Vec::new();
+    let mut count = 0;
+    for key in &keys {
+        if let Some(service) =
+            upstream_key(name, wanted, kind, key, &connection, keys.len() == 1, draft)
+        {
+            count += 1;
+            served.extend(service);
+        }
+    }
+    if keys.is_empty() || count == 0 {
+        draft.provider(wanted, connection);
+    }
+    if count > 1 {
+        for (model, service) in served {
+            let route = draft.route(&format!("{wanted}/{model}"));
+            route.services.push(service);
+            route.balance = (route.services.len() > 1).then_some("random");
+        }
+        draft.routes.retain(|route| route.services.len() > 1);
+    }
+    for (note, keys) in [
+        (
+            "capacity is a setting of a service",
+            &["concurrency_and_buffer_size"][..],
+        ),
+        (
+            "answers of a provider are never altered without saying so",
+            &[
+                "send_back_raw_response",
+                "send_back_raw_request",
+                "store_raw_request_response",
+            ],
+        ),
+        (
+            "a setting of Bifrost's own",
+            &[
+                "description",
+                "config_hash",
+                "status",
+                "openai_config",
+                "pricing_overrides",
+            ],
+        ),
+    ] {
+        for key in keys {
+            if let Some(field) = entry.get(key) {
+                field.skipped(note);
+            }
+        }
+    }
+}
+
+/// A key of a provider as a provider; the models that it serves.
+fn upstream_key(
+    name: &str,
+    wanted: &str,
+    kind: &'static str,
+    key: &Field<'_>,
+    connection: &Connection,
+    is_only: bool,
+    draft: &mut Draft,
+) -> Option<Vec<(String, DraftService)>> {
+    if let Some(field) = key.get("enabled") {
+        field.mapped("a key that is not enabled is left out");
+        if field.flag() == Some(false) {
+            key.skipped("it is not enabled");
+            return None;
+        }
+    }
+    let mut connection = connection.clone();
+    if let Some(field) = key.get("value") {
+        connection.api_key = api_key(&field, &format!("BIFROST_{name}_KEY"), draft);
+    }
+    if connection.api_key.is_some() {
+        connection.kind = Some(kind);
+        complete_address(wanted, &mut connection);
+    }
+    for (config, url) in [
+        ("ollama_key_config", "url"),
+        ("vllm_key_config", "url"),
+        ("sgl_key_config", "url"),
+    ] {
+        if let Some(field) = key.get(config).and_then(|it| it.get(url)) {
+            connection.base_url = address(&field).or(connection.base_url);
+            connection.kind = Some(kind);
+        }
+    }
+    for cloud in [
+        "azure_key_config",
+        "vertex_key_config",
+        "bedrock_key_config",
+    ] {
+        if let Some(field) = key.get(cloud) {
+            field.skipped(UNSUPPORTED);
+        }
+    }
+    let usual = OutputText::variable(&format!("{}_API_KEY", wanted.to_ascii_uppercase()));
+    let is_usual = is_only && connection.api_key.as_ref() == Some(&usual);
+    let is_bare = connection.base_url.is_none()
+        && connection.headers.is_empty()
+        && connection.timeout.is_none()
+        && connection.proxy.is_none();
+    if is_usual && is_bare && NAMES.iter().any(|row| row.1 == wanted) {
+        connection = Connection::default();
+    }
+    let provider = draft.provider(wanted, connection);
+    for label in ["name", "id"] {
+        if let Some(field) = key.get(label) {
+            field.approximated(format!("the provider `{provider}`"));
+        }
+    }
+    let weight = key.get("weight");
+    let share = weight.as_ref().and_then(Field::number).map(|weight| {
+        let scaled = if weight <= 1.0 {
+            weight * 100.0
+        } else {
+            weight
+        };
+        scaled.round().clamp(0.0, 10_000.0) as u32
+    });
+    if let Some(field) = &weight {
+        match share {
+            Some(_) => field.mapped("weight of the service, where several keys serve a model"),
+            None => field.unusable("a number"),
+        }
+    }
+    let mut services = Vec::new();
+    for field in key.get("models").map(|it| it.items()).unwrap_or_default() {
+        let Some(model) = field.text().filter(|model| !looks_secret(model)) else {
+            field.unusable("a model");
+            continue;
+        };
+        match (model, spec(&provider, model)) {
+            ("*", _) => {
+                field.approximated(format!("ask for `{provider}/…`: every model of the key"))
+            }
+            (model, Some(spec)) => {
+                field.mapped("a model of the provider; a route where several keys serve it");
+                let service = DraftService {
+                    spec,
+                    weight: share,
+                    ..DraftService::default()
+                };
+                services.push((crate::draft::route_name(model), service));
+            }
+            (_, None) => field.unusable("a model that a spec can hold"),
+        }
+    }
+    for (note, keys) in [
+        (
+            "models are named as the provider names them",
+            &["aliases", "blacklisted_models"][..],
+        ),
+        ("majordomo serves no batches", &["use_for_batch_api"]),
+        (
+            "a setting of Bifrost's own",
+            &["description", "config_hash", "status"],
+        ),
+    ] {
+        for name in keys {
+            if let Some(field) = key.get(name) {
+                field.skipped(note);
+            }
+        }
+    }
+    Some(services)
+}
+
+/// The address of a service that is known by name, where none is set.
+fn complete_address(name: &str, connection: &mut Connection) {
+    let url = crate::built_in::BUILT_IN
+        .iter()
+        .find(|row| row.0 == name)
+        .and_then(|row| row.2);
+    if let Some(url) = url {
+        connection.base_url.get_or_insert(OutputText::literal(url));
+    }
+}
+
+fn address(field: &Field<'_>) -> Option<OutputText> {
+    let text = field.text()?;
+    if let Some(variable) = reference(text) {
+        field.mapped("base_url");
+        return Some(OutputText::variable(variable));
+    }
+    let url = text.trim_end_matches('/');
+    if looks_secret(url) || !is_address(url) {
+        field.unusable("a plain address such as https://host/path");
+        return None;
+    }
+    field.mapped("base_url");
+    Some(OutputText::literal(url))
+}
+
+fn network(entry: &Field<'_>, connection: &mut Connection, draft: &mut Draft) {
+    let Some(network) = entry.get("network_config") else {
+        return;
+    };
+    if let Some(field) = network.get("base_url") {
+        connection.base_url = address(&field);
+    }
+    for (name, field) in network
+        .get("extra_headers")
+        .map(|it| it.entries())
+        .unwrap_or_default()
+    {
+        connection.headers.extend(header(name, &field, draft));
+    }
+    connection.headers.sort();
+    connection.headers.dedup_by(|one, other| one.0 == other.0);
+    if let Some(field) = network.get("default_request_timeout_in_seconds") {
+        match field.number().and_then(seconds) {
+            Some(time) => {
+                connection.timeout = Some(time);
+                field.approximated("timeout of the provider: until an attempt streams or responds");
+            }
+            None => field.unusable("a number of seconds"),
+        }
+    }
+    if let Some(field) = network.get("max_retries") {
+        match field.number() {
+            Some(number) => {
+                let number = number.clamp(0.0, 10.0) as u32;
+                draft.retries = Some(draft.retries.unwrap_or(0).max(number));
+                field.approximated("retries in [chain]: the largest number of all providers");
+            }
+            None => field.unusable("a number"),
+        }
+    }
+    for key in [
+        "retry_backoff_initial",
+        "retry_backoff_max",
+        "retry_backoff_initial_ms",
+        "retry_backoff_max_ms",
+    ] {
+        if let Some(field) = network.get(key) {
+            field.skipped("the pause between retries is majordomo's own");
+        }
+    }
+}
+
+fn proxy(entry: &Field<'_>, connection: &mut Connection, draft: &mut Draft) {
+    let Some(proxy) = entry.get("proxy_config") else {
+        return;
+    };
+    let kind = proxy.get("type");
+    let is_direct = kind
+        .as_ref()
+        .and_then(Field::text)
+        .is_none_or(|kind| kind == "none");
+    if let Some(field) = &kind {
+        match field.text() {
+            Some("none") => field.mapped("no proxy"),
+            Some("environment") => field.mapped("the default"),
+            _ => field.mapped("part of the proxy's address"),
+        }
+    }
+    let Some(url) = proxy.get("url") else {
+        return;
+    };
+    let Some(text) = url.text().filter(|_| !is_direct) else {
+        url.skipped("the proxy is off");
+        return;
+    };
+    let plain = is_address(text.trim_end_matches('/'));
+    let value = match plain {
+        true => OutputText::literal(text.trim_end_matches('/')),
+        false => draft.secrets.text(text, "PROXY_URL", &url.path),
+    };
+    connection.proxy = Some(value);
+    url.mapped("proxy of the provider");
+    for key in ["username", "password"] {
+        if let Some(field) = proxy.get(key) {
+            field.skipped("write the credentials into the variable of the proxy's address");
+        }
+    }
+}
