@@ -320,7 +320,8 @@ fn address(field: &Field<'_>, counterpart: Counterpart) -> Option<OutputText> {
         return None;
     }
     let url = url.trim_end_matches("/chat/completions");
-    if counterpart == Counterpart::Azure && !url.contains("/openai") {
+    let path = url.splitn(4, '/').nth(3).unwrap_or_default();
+    if counterpart == Counterpart::Azure && !path.starts_with("openai") {
         field.approximated("base_url, with `/openai/v1` of Azure's v1 API");
         return Some(OutputText::literal(&format!("{url}/openai/v1")));
     }

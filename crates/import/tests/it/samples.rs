@@ -132,6 +132,26 @@ fn merge_keys_and_aliases_are_resolved() {
 }
 
 #[test]
+fn an_address_of_azure_gets_the_path_of_its_api_whatever_the_hosts_name() {
+    for (base, url) in [
+        (
+            "https://openai-eu.openai.azure.com/",
+            "https://openai-eu.openai.azure.com/openai/v1",
+        ),
+        (
+            "https://eu.openai.azure.com/openai/v1/",
+            "https://eu.openai.azure.com/openai/v1",
+        ),
+    ] {
+        let text = format!(
+            "model_list: [ {{ model_name: a, litellm_params: {{ model: azure/x, api_base: '{base}' }} }} ]"
+        );
+        let toml = import(&text).unwrap().toml;
+        assert!(toml.contains(&format!("base_url = \"{url}\"\n")), "{toml}");
+    }
+}
+
+#[test]
 fn a_bomb_of_aliases_is_rejected() {
     let mut text = String::from("model_list: []\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for at in 1..20 {
