@@ -13,7 +13,6 @@ use majordomo::transport::{self, Transport};
 use tokio::runtime::Handle as Runtime;
 use tokio::time::timeout;
 
-use crate::access::AccessWorker;
 use crate::cluster::Cluster;
 use crate::config::transition::AtStartup;
 use crate::config::{self, Config, ConfigWatch, Detected, Diagnostics};
@@ -21,6 +20,7 @@ use crate::operator::{Operator, OperatorThread};
 use crate::quota::Webhook;
 use crate::reload::{Reloader, StateLoader};
 use crate::server::{ServerContext, certificate_host, local};
+use crate::stored_keys::AccessWorker;
 use crate::{GatewayState, Limits, RequestSink, Server};
 pub use builder::GatewayBuilder;
 use stores::{add_ledger, keep_budgets, start_access};

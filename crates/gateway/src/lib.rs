@@ -15,7 +15,6 @@
 
 pub mod config;
 
-mod access;
 mod admitted;
 mod bench_history;
 mod call_journal;
@@ -59,12 +58,12 @@ mod routes;
 mod server;
 mod shapes;
 mod state;
+mod stored_keys;
 #[cfg(feature = "otel")]
 mod telemetry;
 mod traces;
 mod trust;
 
-pub use access::{AccessFailure, AccessRequest, AccessTools, parse_overlap};
 pub use config::{Config, Diagnostics, environment, find_config};
 pub use demo::Demo;
 pub use explain::{
@@ -90,6 +89,7 @@ pub use record::{
 pub use refusal::{RequestError, RequestRefusal};
 pub use server::{Handle, Limits, Server, check_tls};
 pub use state::GatewayState;
+pub use stored_keys::{AccessFailure, AccessRequest, AccessTools, parse_overlap};
 
 /// The allocator of the command: the system's may trim its heap in any call.
 #[cfg(test)]

@@ -23,9 +23,9 @@
 //! `rfc3339`, `sealed_state`, `splice` and `tool_call_limits`, and use each other only where two
 //! dialects of one vendor overlap.
 
+mod anthropic_messages;
 mod arguments;
 mod base64;
-mod chat;
 mod client_error;
 mod codec;
 mod conversation;
@@ -44,23 +44,23 @@ mod handles_all;
 pub mod images;
 mod json;
 mod loss;
-mod messages;
 mod model_name;
 pub mod ollama;
 mod opaque_images;
 mod open_calls;
+mod openai_chat;
+mod openai_responses;
 mod overlong;
 mod protocol;
 mod read_opaque_image;
 mod request_echo;
-mod responses;
 mod rfc3339;
 mod sealed_state;
 mod splice;
 mod stopwatch;
 mod tool_call_limits;
 
-pub use chat::{ask_for_usage, is_usage_chunk, text_completions};
+pub use anthropic_messages::{mark_prompt_cache, sets_cache_marks};
 pub use client_error::ClientError;
 pub use codec::{
     Codec, CountTokens, ErrorReply, FailedResponse, Incoming, Outgoing, Reply, StreamReader,
@@ -73,11 +73,11 @@ pub use frame_content::FrameContent;
 pub use framing::Frames;
 pub use json::ReadError;
 pub use loss::{Loss, LossVerb};
-pub use messages::{mark_prompt_cache, sets_cache_marks};
 pub use model_name::{model_of, with_model};
+pub use openai_chat::{ask_for_usage, is_usage_chunk, text_completions};
+pub use openai_responses::compaction;
 pub use protocol::Protocol;
 pub use read_opaque_image::read_opaque_image;
 pub use request_echo::RequestEcho;
-pub use responses::compaction;
 pub use sealed_state::restore_reasoning;
 pub use stopwatch::Stopwatch;

@@ -2,11 +2,11 @@
 
 use majordomo_llm::Dialect;
 
-use crate::chat::Chat;
+use crate::anthropic_messages::Messages;
 use crate::gemini::Gemini;
-use crate::messages::Messages;
 use crate::ollama::{Ollama, OllamaEndpoint};
-use crate::responses::Responses;
+use crate::openai_chat::Chat;
+use crate::openai_responses::Responses;
 use crate::{Codec, Frames};
 
 /// A protocol spoken by clients and providers.

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::access::{AccessOptions, AccessPlace, AccessWorker, StoredEntries};
 use crate::config::LedgerPlace;
 use crate::ledger_sink::{LedgerSink, now_millis, pseudonyms};
 use crate::quota::{BudgetPlace, Quotas};
 use crate::reload::StateLoader;
+use crate::stored_keys::{AccessOptions, AccessPlace, AccessWorker, StoredEntries};
 use crate::{GatewayState, Server};
 
 /// Starts the ledger, unless it is off.

@@ -11,13 +11,13 @@ use serde::Serialize;
 use super::body::OperatorBody;
 use super::json_page;
 use super::usage_report::{UsageCourse, ask};
-use crate::access::timestamp;
 use crate::identity::CallerIdentity;
 use crate::keys::{ClientKey, ClientKeys};
 use crate::ledger_sink::now_millis;
 use crate::quota::{BudgetState, CallerLimits, budget_states};
 use crate::server::ServerContext;
 use crate::state::GatewayState;
+use crate::stored_keys::timestamp;
 use crate::trust::Visible;
 
 /// Most budgets of a report; those of which most is used come first.

@@ -8,10 +8,10 @@ use hyper::body::Incoming;
 use super::body::OperatorBody;
 use super::explain::is_json;
 use super::json_page;
-use crate::access::{AccessReply, AccessRequest, FileEntries};
 use crate::ledger_sink::now_millis;
 use crate::server::{ServerContext, admit_body_without_seat};
 use crate::state::GatewayState;
+use crate::stored_keys::{AccessReply, AccessRequest, FileEntries};
 
 /// Largest body.
 const MAX_BODY: u64 = 64 * 1024;

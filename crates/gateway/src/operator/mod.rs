@@ -5,7 +5,7 @@
 //! On loopback no key is required; elsewhere a key of role `viewer` may read what concerns
 //! its team and one of role `operator` may do everything. Serves TLS if the gateway does.
 //!
-//! May use `access`, `bench_history`, `explain`, `fronts`, `handlers`, `live`, `metrics`, `quota`, `refusal`,
+//! May use `stored_keys`, `bench_history`, `explain`, `fronts`, `handlers`, `live`, `metrics`, `quota`, `refusal`,
 //! `routes`, `server`, `state`, `traces` and `trust`.
 
 mod access;
@@ -53,10 +53,10 @@ use lifetime::Lifetime;
 use open_connections::{InFlight, OpenConnections};
 pub(crate) use thread::OperatorThread;
 
-use crate::access::AccessRequest;
 use crate::refusal::RequestRefusal;
 use crate::server::{ServerContext, TlsAcceptorHandle, ready};
 use crate::state::GatewayState;
+use crate::stored_keys::AccessRequest;
 use crate::traces::RequestTrace;
 use crate::trust::{Visible, is_listed};
 

@@ -12,7 +12,6 @@ use super::limits::Limits;
 use super::polls::Polls;
 use super::shutdown::ShutdownSignal;
 use super::usage_by_key::UsageByKey;
-use crate::access::{AccessCaller, StoredEntries};
 use crate::capture::Capture;
 use crate::cluster::{Cluster, apply_hint};
 use crate::config::TeamEntry;
@@ -25,6 +24,7 @@ use crate::metrics::Metrics;
 use crate::quota::Quotas;
 use crate::record::{RequestLog, RequestSink, Sinks};
 use crate::state::{GatewayState, SharedState};
+use crate::stored_keys::{AccessCaller, StoredEntries};
 use crate::traces::Traces;
 use crate::trust::{AuthThrottle, Sessions};
 

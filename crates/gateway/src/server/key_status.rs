@@ -7,11 +7,11 @@ use majordomo_ledger::UsageSums;
 use serde_json::{Value, json};
 
 use super::context::ServerContext;
-use crate::access::{add_policy, timestamp};
 use crate::exchange::Exchange;
 use crate::keys::ClientKey;
 use crate::quota::{CallerLimits, remaining};
 use crate::response_body::Body;
+use crate::stored_keys::{add_policy, timestamp};
 
 /// Responds with the state of the client's own key. It costs nothing and needs no seat.
 pub(super) async fn key_status(

@@ -8,9 +8,9 @@ use majordomo_page::{AuditView, KeyView, KeysView, Screen, TeamView};
 use serde_json::Value;
 
 use super::PageContext;
-use crate::access::{AccessReply, AccessRequest, FileEntries, timestamp};
 use crate::ledger_sink::now_millis;
 use crate::operator::usage_report::ask;
+use crate::stored_keys::{AccessReply, AccessRequest, FileEntries, timestamp};
 
 /// How far back the last use of a key is looked for, in days.
 const LAST_USE: i64 = 90;

@@ -4,7 +4,7 @@ use majordomo_llm::{Json, Message, Tool, ToolCall, ToolResult};
 use proptest::prelude::*;
 
 use super::*;
-use crate::messages::{mark_prompt_cache, sets_cache_marks};
+use crate::anthropic_messages::{mark_prompt_cache, sets_cache_marks};
 use crate::splice;
 
 const MARK: &str = r#""cache_control":{"type":"ephemeral"}"#;

@@ -6,10 +6,10 @@ use majordomo_llm::{Native, ToolCall};
 use super::{ADDED, ResponsesStreamWriter};
 use crate::custom_input::{InputDecoder, unwrap_input};
 use crate::json::Object;
-use crate::responses::RESPONSES;
-use crate::responses::stream_event_writer::ResponsesEventWriter;
-use crate::responses::stream_output::ResponsesOpenCall;
-use crate::responses::write_item::declared_call;
+use crate::openai_responses::RESPONSES;
+use crate::openai_responses::stream_event_writer::ResponsesEventWriter;
+use crate::openai_responses::stream_output::ResponsesOpenCall;
+use crate::openai_responses::write_item::declared_call;
 use crate::sealed_state::seal_call;
 
 impl ResponsesStreamWriter {

@@ -2,8 +2,8 @@
 
 use bytes::BytesMut;
 
-use crate::chat::error::{code, write_into};
 use crate::json::{Object, object};
+use crate::openai_chat::error::{code, write_into};
 use crate::overlong;
 use crate::{ClientError, ErrorReply};
 
