@@ -105,7 +105,8 @@ mod tests {
         let resting = KeyState::Resting;
         let mut tried = TriedKeys::default();
         tried.add(1);
-        let rows: [(Option<usize>, &[KeyState], TriedKeys, Option<usize>); 8] = [
+        type Row<'a> = (Option<usize>, &'a [KeyState], TriedKeys, Option<usize>);
+        let rows: [Row<'_>; 8] = [
             (Some(1), &[FULL, FULL], NONE, Some(1)),
             (Some(1), &[FULL, FULL], tried, Some(0)),
             (Some(1), &[FULL, resting], NONE, Some(0)),

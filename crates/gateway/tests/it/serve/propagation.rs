@@ -21,9 +21,12 @@ async fn told(trace: &str, headers: &[(&str, &str)]) -> (VendorRequest, Option<S
     let served = gateway.request("/v1/chat/completions", &all, body).await;
     assert_eq!(served.status, 200, "{}", served.text());
     let back = served.header("x-request-id").map(str::to_owned);
-    let own = served.header("x-majordomo-request-id").unwrap().to_owned();
+    let own = served
+        .header("x-majordomo-request-id")
+        .expect("an id")
+        .to_owned();
     gateway.stop().await;
-    (vendor.requests().pop().unwrap(), back, own)
+    (vendor.requests().pop().expect("a request"), back, own)
 }
 
 #[tokio::test]

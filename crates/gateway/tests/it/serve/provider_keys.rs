@@ -22,9 +22,8 @@ fn config(vendor: &Vendor) -> String {
 /// The number of the key that a request carries.
 fn key_of(request: &VendorRequest) -> usize {
     let key = request.header("authorization").expect("it has a key");
-    let is = |known: &&str| key.ends_with(*known);
     KEYS.iter()
-        .position(|known| is(&known))
+        .position(|known| key.ends_with(known))
         .expect("a known key")
 }
 

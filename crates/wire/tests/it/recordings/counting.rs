@@ -121,9 +121,7 @@ fn frames(protocol: Protocol, body: &[u8]) -> Vec<Bytes> {
         .push(Bytes::copy_from_slice(body))
         .expect("short frames");
     let mut frames = Vec::new();
-    while let Some(frame) = splitter.next() {
-        frames.push(frame);
-    }
+    frames.extend(splitter.by_ref());
     frames.push(splitter.rest());
     frames
 }
