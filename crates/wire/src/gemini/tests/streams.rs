@@ -65,9 +65,10 @@ fn parts_become_events_in_order() {
                 fragment: r#"{"x": 1}"#.into()
             },
             Event::ToolCallEnd { index: 0 },
-            Event::Usage(usage(3, 2)),
+            Event::Usage(usage(3, 0)),
             start(1, Some("own"), "b", None),
             Event::ToolCallEnd { index: 1 },
+            Event::Usage(usage(3, 2)),
             Event::Finish(FinishReason::ToolCalls),
         ]
     );
@@ -267,8 +268,8 @@ fn usage_is_cumulative_and_chunks_without_counts_are_ignored() {
         .collect();
     assert_eq!(
         emitted,
-        [(3, 0), (3, 6)],
-        "when first known, and at the end"
+        [(3, 0), (3, 1), (3, 6)],
+        "the input when first known, and each report after its parts"
     );
     let mut reader = Gemini.stream_reader();
     let mut tapped = Vec::new();
