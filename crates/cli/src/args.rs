@@ -13,6 +13,7 @@ use crate::key_args::{KeyArgs, TeamArgs};
 use crate::ledger_args::{LedgerArgs, PricesArgs, UsageArgs};
 use crate::output;
 use crate::setup::ConfigArg;
+use crate::tool_args::{CompletionsArgs, DoctorArgs, ImportArgs, InitArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,6 +29,9 @@ Examples:
   majordomo team set search --budget month=500
   majordomo usage --by key --since 30d
   majordomo prices sonnet
+  majordomo init
+  majordomo doctor
+  majordomo import litellm_config.yaml -o majordomo.toml
 
 A SPEC is a comma-separated chain of targets (provider/model), tried in order. Keys come from
 OPENAI_API_KEY, ANTHROPIC_API_KEY and the like; LLM_<NAME>=scheme://[token@]host[/path] adds a
@@ -92,6 +96,13 @@ Examples:
 Without --config, the file is the one that `majordomo serve` uses: $MAJORDOMO_CONFIG,
 ./majordomo.toml, or majordomo/majordomo.toml in the user's configuration directory.";
 
+const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  majordomo schema > majordomo.schema.json
+
+A first line `#:schema ./majordomo.schema.json` makes editors with Taplo (Even Better TOML) complete
+and check the file.";
+
 /// An LLM gateway and client with failover.
 #[derive(Debug, Parser)]
 #[command(name = "majordomo", version, after_help = EXAMPLES)]
@@ -125,6 +136,17 @@ pub(crate) enum Command {
     Prices(PricesArgs),
     /// Check, copy, correct or export the ledger
     Ledger(LedgerArgs),
+    /// Write a first configuration of what is found
+    Init(InitArgs),
+    /// Find out what is wrong, and what to do about it
+    Doctor(DoctorArgs),
+    /// Convert a configuration of LiteLLM, claude-code-router or Bifrost
+    Import(ImportArgs),
+    /// Print the JSON Schema of the configuration, for editors
+    #[command(after_help = SCHEMA_EXAMPLES)]
+    Schema,
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
 }
 
 #[derive(Debug, Args)]
@@ -221,6 +243,11 @@ pub(crate) struct CheckArgs {
     /// Accept variables that are not set, and check the rest
     #[arg(long)]
     pub(crate) no_env: bool,
+}
+
+/// The command line as clap knows it.
+pub(crate) fn command() -> clap::Command {
+    CommandLine::command()
 }
 
 /// Parses the command line. Prints help and usage errors, and then returns the exit code.

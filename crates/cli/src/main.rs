@@ -10,10 +10,14 @@ mod capabilities;
 mod chat;
 mod chat_turn;
 mod check;
+mod completions;
+mod doctor;
 mod dry_run;
 mod error;
 mod explain;
 mod fit;
+mod import;
+mod init;
 mod input;
 mod key;
 mod key_args;
@@ -21,13 +25,17 @@ mod ledger;
 mod ledger_args;
 mod log;
 mod log_filter;
+#[cfg(test)]
+mod man;
 mod memory;
 mod models;
+mod new_file;
 mod output;
 mod prices;
 mod serve;
 mod setup;
 mod team;
+mod tool_args;
 mod usage;
 
 use std::num::NonZero;
@@ -78,6 +86,11 @@ async fn run(command: Command) -> ExitCode {
         Command::Usage(args) => blocking(move || usage::run(&args)).await,
         Command::Prices(args) => prices::run(&args),
         Command::Ledger(args) => blocking(move || ledger::run(&args)).await,
+        Command::Init(args) => init::run(&args).await,
+        Command::Doctor(args) => doctor::run(&args).await,
+        Command::Import(args) => import::run(&args),
+        Command::Schema => completions::schema(),
+        Command::Completions(args) => completions::run(&args),
     };
     match done {
         // The reader of the output has seen enough.
@@ -86,6 +99,7 @@ async fn run(command: Command) -> ExitCode {
             output::error(&text);
             ExitCode::FAILURE
         }
+        Err(CliError::Reported) => ExitCode::FAILURE,
         Err(CliError::Problems(problems)) => {
             output::diagnostics(&problems);
             ExitCode::FAILURE
