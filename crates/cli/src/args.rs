@@ -14,6 +14,7 @@ use crate::key_args::{KeyArgs, TeamArgs};
 use crate::ledger_args::{LedgerArgs, PricesArgs, UsageArgs};
 use crate::output;
 use crate::setup::ConfigArg;
+use crate::tool_args::{CompletionsArgs, DoctorArgs, ImportArgs, InitArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,6 +31,9 @@ Examples:
   majordomo team set search --budget month=500
   majordomo usage --by key --since 30d
   majordomo prices sonnet
+  majordomo init
+  majordomo doctor
+  majordomo import litellm_config.yaml -o majordomo.toml
 
 A SPEC is a comma-separated chain of targets (provider/model), tried in order. Keys come from
 OPENAI_API_KEY, ANTHROPIC_API_KEY and the like; LLM_<NAME>=scheme://[token@]host[/path] adds a
@@ -103,6 +107,13 @@ Examples:
 The exit code is 0 if it is, else 1. The address is that of the configuration which `majordomo serve`
 uses. A gateway with TLS is only asked to accept a connection.";
 
+const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  majordomo schema > majordomo.schema.json
+
+A first line `#:schema ./majordomo.schema.json` makes editors with Taplo (Even Better TOML) complete
+and check the file.";
+
 /// An LLM gateway and client with failover.
 #[derive(Debug, Parser)]
 #[command(name = "majordomo", version, after_help = EXAMPLES)]
@@ -140,6 +151,17 @@ pub(crate) enum Command {
     Prices(PricesArgs),
     /// Check, copy, correct or export the ledger
     Ledger(LedgerArgs),
+    /// Write a first configuration of what is found
+    Init(InitArgs),
+    /// Find out what is wrong, and what to do about it
+    Doctor(DoctorArgs),
+    /// Convert a configuration of LiteLLM, claude-code-router or Bifrost
+    Import(ImportArgs),
+    /// Print the JSON Schema of the configuration, for editors
+    #[command(after_help = SCHEMA_EXAMPLES)]
+    Schema,
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
 }
 
 #[derive(Debug, Args)]
@@ -249,6 +271,11 @@ pub(crate) struct CheckArgs {
     /// Accept variables that are not set, and check the rest
     #[arg(long)]
     pub(crate) no_env: bool,
+}
+
+/// The command line as clap knows it.
+pub(crate) fn command() -> clap::Command {
+    CommandLine::command()
 }
 
 /// Parses the command line. Prints help and usage errors, and then returns the exit code.

@@ -14,6 +14,8 @@ pub(crate) enum CliError {
     Message(String),
     /// The problems of a configuration file, with their lines.
     Problems(String),
+    /// The output has said what is wrong.
+    Reported,
     /// The reader of stdout went away, as `head` does; not an error.
     BrokenPipe,
 }

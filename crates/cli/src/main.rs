@@ -10,6 +10,8 @@ mod capabilities;
 mod chat;
 mod chat_turn;
 mod check;
+mod completions;
+mod doctor;
 mod dry_run;
 mod error;
 mod explain;
@@ -17,6 +19,8 @@ mod fit;
 mod health;
 mod image;
 mod image_args;
+mod import;
+mod init;
 mod input;
 mod key;
 mod key_args;
@@ -26,13 +30,17 @@ mod log;
 mod log_fields;
 mod log_filter;
 mod log_json;
+#[cfg(test)]
+mod man;
 mod memory;
 mod models;
+mod new_file;
 mod output;
 mod prices;
 mod serve;
 mod setup;
 mod team;
+mod tool_args;
 mod usage;
 
 use std::num::NonZero;
@@ -85,6 +93,11 @@ async fn run(command: Command) -> ExitCode {
         Command::Usage(args) => blocking(move || usage::run(&args)).await,
         Command::Prices(args) => prices::run(&args),
         Command::Ledger(args) => blocking(move || ledger::run(&args)).await,
+        Command::Init(args) => init::run(&args).await,
+        Command::Doctor(args) => doctor::run(&args).await,
+        Command::Import(args) => import::run(&args),
+        Command::Schema => completions::schema(),
+        Command::Completions(args) => completions::run(&args),
     };
     match done {
         // The reader of the output has seen enough.
@@ -93,6 +106,7 @@ async fn run(command: Command) -> ExitCode {
             output::error(&text);
             ExitCode::FAILURE
         }
+        Err(CliError::Reported) => ExitCode::FAILURE,
         Err(CliError::Problems(problems)) => {
             output::diagnostics(&problems);
             ExitCode::FAILURE

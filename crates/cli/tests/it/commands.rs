@@ -39,6 +39,11 @@ async fn help_has_examples_and_no_colors_in_a_pipe() {
         &["models", "--help"],
         &["serve", "--help"],
         &["key", "new", "--help"],
+        &["init", "--help"],
+        &["doctor", "--help"],
+        &["import", "--help"],
+        &["schema", "--help"],
+        &["completions", "--help"],
     ] {
         let done = majordomo(arguments).output().await;
         assert_eq!((done.code, &*done.stderr), (Some(0), ""));

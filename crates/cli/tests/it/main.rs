@@ -10,4 +10,5 @@ mod one_configuration;
 #[cfg(unix)]
 mod snippets;
 mod support;
+mod tools;
 mod variables;

@@ -18,8 +18,7 @@ const LITELLM_KEYS: [&str; 5] = [
 /// Consecutive lines that make a text YAML; a single one may be a slip.
 const YAML_LINES: usize = 3;
 
-const LITELLM_HINT: &str = "write the settings as TOML: docs/guide/configuration.md shows their \
-                            equivalents under `Coming from LiteLLM`";
+const LITELLM_HINT: &str = "convert it: `majordomo import FILE -o majordomo.toml`";
 const FORMAT_HINT: &str = "write the settings as TOML: docs/guide/configuration.md lists them";
 
 /// The diagnostic for a text in another format whose first syntax error is at `error`.

@@ -89,6 +89,23 @@ async fn every_toml_snippet_is_a_valid_configuration() {
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
+#[test]
+fn every_toml_snippet_is_valid_by_the_schema() {
+    let schema = majordomo_gateway::config::json_schema();
+    let validator = jsonschema::validator_for(&schema).expect("a valid schema");
+    let pages = pages();
+    let snippets = snippets(&pages, Language::Toml);
+    for snippet in snippets.iter().filter(|snippet| snippet.needs.is_none()) {
+        let table: toml::Table = snippet.text.parse().expect("TOML");
+        let document = serde_json::to_value(&table).expect("a value");
+        let mistakes: Vec<String> = validator
+            .iter_errors(&document)
+            .map(|it| it.to_string())
+            .collect();
+        assert!(mistakes.is_empty(), "{}: {mistakes:?}", snippet.place());
+    }
+}
+
 #[tokio::test]
 async fn every_shell_snippet_that_needs_no_key_runs() {
     if !majordomo_testkit::installed("curl") {
