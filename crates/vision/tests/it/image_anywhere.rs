@@ -1,6 +1,6 @@
 //! "Every image block is removed", also from places that no one listed: an image is put into
-//! each object and each array of a request of each dialect, and in the place of each value, in
-//! each of the dialect's forms.
+//! each object and each array of a request of each dialect, and in the place of each plain
+//! value, in each of the dialect's forms.
 //!
 //! (Ollama's images have no form of their own, so that its grid says all.)
 //!
@@ -120,13 +120,22 @@ const TEXTS: &[&str] = &[
     "/format",
 ];
 
+/// Lists whose elements are objects of one other type. An image there is such an object with
+/// unknown fields, which every server refuses.
+const OTHER_LISTS: &[(Protocol, &str)] = &[
+    (Protocol::Chat, "/messages"),
+    (Protocol::Messages, "/messages"),
+    (Protocol::Gemini, "/contents"),
+    (Protocol::Gemini, "/tools/0/functionDeclarations"),
+];
+
 fn holds_content(protocol: Protocol, place: &str) -> bool {
     let text = TEXTS.iter().any(|name| {
         // In Responses a list of items, and a setting.
         let other = protocol == Protocol::Responses && ["/input", "/format"].contains(name);
         !other && (place.ends_with(name) || place.contains(&format!("{name}/")))
     });
-    !text
+    !text && !OTHER_LISTS.contains(&(protocol, place))
 }
 
 /// The paths of all values, as JSON pointers.
@@ -154,7 +163,7 @@ enum Put {
     Inside,
     /// As a new field or element, inside others.
     Deep,
-    /// Instead of the value.
+    /// Instead of a text, a number or a switch.
     Instead,
 }
 
@@ -167,7 +176,7 @@ fn with_image(body: &Value, place: &str, put: Put, image: &Value) -> Option<Valu
         Put::Inside | Put::Instead => image.clone(),
     };
     match (put, held) {
-        (Put::Instead, held) if !place.is_empty() => *held = image,
+        (Put::Instead, held) if !held.is_object() && !held.is_array() => *held = image,
         (Put::Inside | Put::Deep, Value::Object(fields)) => {
             fields.insert("attachment".to_owned(), image);
         }

@@ -94,7 +94,11 @@ fn write_tools(
         return;
     }
     let parallel = prompt.parallel_tool_calls;
-    if prompt.tool_choice == ToolChoice::Auto && parallel.is_none() {
+    let more = native
+        .into_iter()
+        .flat_map(Native::fields)
+        .any(|(name, _)| name.starts_with("tool_choice."));
+    if prompt.tool_choice == ToolChoice::Auto && parallel.is_none() && !more {
         return;
     }
     if prompt.tool_choice == ToolChoice::None && parallel.is_some() {

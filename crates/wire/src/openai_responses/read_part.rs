@@ -27,7 +27,14 @@ pub(super) fn read_content(cursor: &mut Cursor<'_>) -> ReadResult<Vec<Part>> {
         JsonKind::Null => {
             cursor.raw()?;
         }
-        // Invalid, but tools may return anything.
+        // Invalid, but tools may return anything. An image must be known as one.
+        JsonKind::Object => {
+            let (part, raw) = cursor.with_raw(read_part)?;
+            parts.push(match part.image_count() {
+                0 => Part::text(raw),
+                _ => part,
+            });
+        }
         _ => parts.push(Part::text(cursor.raw()?)),
     }
     Ok(parts)
