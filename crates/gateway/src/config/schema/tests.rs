@@ -99,7 +99,7 @@ fn every_section_has_the_keys_that_the_reader_knows() {
     }
     // And the reader has opened every table of the schema.
     let mut tables = Vec::new();
-    collect_tables(&schema, &schema, "", &mut tables);
+    collect_tables(&schema, "", &mut tables);
     for path in tables {
         let opened = asked.keys.keys().any(|it| wildcard(it) == wildcard(&path));
         assert!(opened, "`{path}` is not a section of the reader");
@@ -118,7 +118,7 @@ fn wildcard(path: &str) -> String {
     parts.join(".")
 }
 
-fn collect_tables(root: &Value, schema: &Value, path: &str, tables: &mut Vec<String>) {
+fn collect_tables(schema: &Value, path: &str, tables: &mut Vec<String>) {
     if schema.get("$ref").is_some() {
         return;
     }
@@ -130,7 +130,7 @@ fn collect_tables(root: &Value, schema: &Value, path: &str, tables: &mut Vec<Str
         tables.push(path.to_owned());
     }
     for (key, shape) in schema["properties"].as_object().into_iter().flatten() {
-        collect_tables(root, shape, &join(key), tables);
+        collect_tables(shape, &join(key), tables);
     }
     for key in ["items", "additionalProperties"] {
         if let Some(shape) = schema.get(key).filter(|shape| shape.is_object()) {
@@ -139,11 +139,11 @@ fn collect_tables(root: &Value, schema: &Value, path: &str, tables: &mut Vec<Str
             } else {
                 join("*")
             };
-            collect_tables(root, shape, &path, tables);
+            collect_tables(shape, &path, tables);
         }
     }
     for shape in schema["anyOf"].as_array().into_iter().flatten() {
-        collect_tables(root, shape, path, tables);
+        collect_tables(shape, path, tables);
     }
 }
 
