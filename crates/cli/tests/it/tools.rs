@@ -224,22 +224,22 @@ async fn init_writes_references_and_never_keys() {
 
 /// Runs `doctor --json` on a configuration with free ports.
 async fn doctor(config: &str, arguments: &[&str]) -> (Option<i32>, Vec<(String, String, String)>) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("majordomo.toml");
     let ports = "[server]\nlisten = \"127.0.0.1:0\"\noperator_listen = \"127.0.0.1:0\"\n";
-    std::fs::write(&path, format!("{config}\n{ports}")).unwrap();
-    let path = path.to_str().unwrap();
+    std::fs::write(&path, format!("{config}\n{ports}")).expect("a value");
+    let path = path.to_str().expect("a value");
     let mut all = vec!["doctor", "--json", "--config", path];
     all.extend(arguments);
     let state = folder.path().join("state");
     let done = majordomo(&all)
-        .env("XDG_STATE_HOME", state.to_str().unwrap())
+        .env("XDG_STATE_HOME", state.to_str().expect("a value"))
         .output()
         .await;
     assert!(!done.stdout.contains("canary"), "{}", done.stdout);
     let report: Value = serde_json::from_str(&done.stdout).expect("JSON");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let findings = report["findings"].as_array().unwrap().iter();
+    let findings = report["findings"].as_array().expect("a value").iter();
     let findings = findings.map(|it| (text(&it["state"]), text(&it["subject"]), text(&it["text"])));
     (done.code, findings.collect())
 }
