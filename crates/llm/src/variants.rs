@@ -21,7 +21,7 @@ impl FinishReason {
 impl Class {
     /// The number of variants, for codecs.
     #[doc(hidden)]
-    pub const VARIANTS: usize = 20;
+    pub const VARIANTS: usize = 21;
 }
 
 #[cfg(test)]

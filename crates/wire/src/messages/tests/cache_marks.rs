@@ -1,6 +1,6 @@
 //! Prompt-cache breakpoints: where they stand, and that nothing else changes.
 
-use majordomo_llm::{Json, Message, Tool, ToolCall, ToolResult};
+use majordomo_llm::{Json, Message, Part, Tool, ToolCall, ToolResult};
 use proptest::prelude::*;
 
 use super::*;
@@ -107,7 +107,7 @@ fn turns_of(system: Option<String>, tools: usize, turns: &[Turn]) -> Vec<Request
             let arguments = Json::parse(&serde_json::json!({ "a": argument }).to_string());
             let arguments = arguments.unwrap();
             let call = ToolCall::new(format!("call_{number}"), "tool_0", arguments.as_str());
-            message.parts.push(call.clone().into());
+            message.parts.push(Part::ToolCall(call.clone()));
             request = request.message(message);
             let result = ToolResult::new(&call, argument.as_str());
             request = request.message(Message::tool_results_message([result]));
