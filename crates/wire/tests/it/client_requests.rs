@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use majordomo_llm::{Part, Prompt};
-use majordomo_wire::{Outgoing, Protocol};
+use majordomo_llm::{Part, Prompt, Role};
+use majordomo_wire::{Outgoing, Protocol, mark_prompt_cache, sets_cache_marks};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -177,6 +177,63 @@ fn first_text(prompt: &mut Prompt) -> Option<&mut String> {
             _ => None,
         })
         .next()
+}
+
+/// What a provider caches, as it stands in a Messages body.
+#[derive(serde::Deserialize)]
+struct CachedBody<'b> {
+    #[serde(borrow)]
+    tools: Option<&'b RawValue>,
+    #[serde(borrow)]
+    system: Option<&'b RawValue>,
+    #[serde(borrow)]
+    messages: Vec<&'b RawValue>,
+}
+
+#[test]
+fn with_cache_breakpoints_each_turn_begins_with_the_bytes_of_the_turn_before() {
+    let (mut turns, mut own) = (0, 0);
+    for_each(|name, protocol, body| {
+        let request = protocol.codec().read_request(body).unwrap().request;
+        if sets_cache_marks(&request) {
+            own += 1;
+            return;
+        }
+        let messages = request.prompt().messages.clone();
+        let mut before: Option<Bytes> = None;
+        for end in 1..=messages.len() {
+            // A request ends where the model speaks next.
+            let next = messages.get(end).map(|next| next.role);
+            if next.is_some_and(|role| role != Role::Assistant)
+                || messages[end - 1].role == Role::Assistant
+            {
+                continue;
+            }
+            let mut turn = request.clone();
+            turn.edit().messages.truncate(end);
+            let written = Protocol::Messages
+                .codec()
+                .write_request(&turn, &Outgoing::new("m"));
+            let (marked, places) = mark_prompt_cache(written.body);
+            let text = std::str::from_utf8(&marked).unwrap();
+            assert!(places.is_some(), "{name}: nothing is marked");
+            assert!(text.matches("\"cache_control\"").count() <= 4, "{name}");
+            if let Some(before) = &before {
+                let before: CachedBody<'_> = serde_json::from_slice(before).unwrap();
+                let after: CachedBody<'_> = serde_json::from_slice(&marked).unwrap();
+                let raw = |value: Option<&RawValue>| value.map(|it| it.get().to_owned());
+                assert_eq!(raw(before.tools), raw(after.tools), "{name}: tools");
+                assert_eq!(raw(before.system), raw(after.system), "{name}: system");
+                for (old, new) in before.messages.iter().zip(&after.messages) {
+                    assert_eq!(old.get(), new.get(), "{name}: messages");
+                }
+                assert!(before.messages.len() <= after.messages.len(), "{name}");
+                turns += 1;
+            }
+            before = Some(marked);
+        }
+    });
+    println!("client_requests: {turns} turns follow another, {own} requests have breakpoints");
 }
 
 fn for_each(mut check: impl FnMut(&str, Protocol, Bytes)) {
