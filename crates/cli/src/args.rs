@@ -327,11 +327,22 @@ fn one_sentence(report: &str, path: &str) -> String {
         if let Some(error) = text.strip_prefix("error: ").filter(|_| at == 0) {
             clauses.push(error.to_owned());
         } else if let Some(tip) = text.strip_prefix("tip: ") {
-            clauses.push(tip.to_owned());
+            clauses.push(closest(tip));
         }
     }
     clauses.push(format!("for more information, try '{path} --help'"));
     clauses.join("; ")
+}
+
+/// A tip with one suggestion. Of several, clap lists the closest last.
+fn closest(tip: &str) -> String {
+    let several = tip.strip_prefix("some similar ");
+    let several = several.and_then(|rest| rest.split_once("s exist: "));
+    let Some((what, names)) = several else {
+        return tip.to_owned();
+    };
+    let name = names.rsplit(", ").next().unwrap_or(names);
+    format!("a similar {what} exists: {name}")
 }
 
 #[cfg(test)]

@@ -206,7 +206,7 @@ fn a_client_key_cannot_reach_operator_pages_on_the_client_listener() {
             "POST /v1/chat/completions HTTP/1.1\r\nhost: {host}\r\n{key}connection: close\r\ncontent-length: 2\r\n\r\n{{}}"
         );
         client.send(chat_request).await;
-        assert_eq!(statuses(&client.rest().await), [405]);
+        assert_eq!(statuses(&client.rest().await), [404]);
         gateway.assert_invariants(client).await;
     });
 }

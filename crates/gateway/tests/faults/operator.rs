@@ -260,6 +260,8 @@ fn the_operator_listener_accepts_no_unlisted_write() {
                     let refusals: &[u16] = match (method, path) {
                         ("POST", "/api/explain") => &[400, 403, 415],
                         _ if from.starts_with("origin") || from.starts_with("sec") => &[403],
+                        // Not a page of the operator's.
+                        (_, "/api/reload") => &[404],
                         _ => &[405],
                     };
                     let [status] = statuses(&response)[..] else {

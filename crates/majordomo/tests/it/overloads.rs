@@ -69,7 +69,7 @@ async fn a_bench_that_a_forced_attempt_ignores_is_no_retry_after() {
         (AllBenched::Fail, Some(secs(5))),
     ] {
         let fixture = Fixture::chained(ChainConfig::default().with_all_benched(all_benched));
-        fixture.script("a", [status(529), status(529), status(529)]);
+        fixture.script("a", [status(529), status(529), status(529), status(529)]);
         assert_eq!(fixture.refused("fp/a").await.retry_after(), None);
         let error = fixture.refused("fp/a").await;
         assert_eq!(error.retry_after(), retry_after, "{all_benched:?}");

@@ -39,6 +39,10 @@ pub(super) fn keys() -> Value {
             text("The last day on which it works, as 2027-01-31, or a time in UTC.").non_empty(),
         ),
         (
+            "capture",
+            flag("Whether its requests are kept in memory for the page. Default: false."),
+        ),
+        (
             "asserts_users",
             flag("Whether its client may name end users. Default: false."),
         ),

@@ -43,6 +43,13 @@ pub(super) fn routes() -> Value {
                 ),
             ),
             (
+                "cache",
+                choice(
+                    "Whether prompt-cache breakpoints are set for clients that set none. Default: as the provider says.",
+                    ["auto", "off"],
+                ),
+            ),
+            (
                 "affinity",
                 duration_or_off("How long a conversation stays with its service. Default: off."),
             ),

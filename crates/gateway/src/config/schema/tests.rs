@@ -30,6 +30,9 @@ chain = { all_benched = "fail" }
 ledger = { end_users = "hash" }
 prices = { "a/b" = { tiers = [ { above = 1 } ] } }
 page = {}
+log = { format = "text", level = "info" }
+capture = {}
+cluster = { state = "redis://h" }
 [[routes]]
 model = "m"
 balance = "random"

@@ -54,6 +54,28 @@ pub(super) fn providers() -> Value {
                 flag("Whether it knows only `max_tokens`. Default: false."),
             ),
             (
+                "api_keys",
+                list("Several keys, each as ${NAME}.", text("A key, as ${NAME}.").non_empty()),
+            ),
+            (
+                "cache",
+                choice(
+                    "Whether prompt-cache breakpoints are set for clients that set none. Default: off.",
+                    ["auto", "off"],
+                ),
+            ),
+            (
+                "client_credentials",
+                choice(
+                    "Whether a client's own credential is sent to this vendor. Default: ignore.",
+                    ["forward", "ignore"],
+                ),
+            ),
+            (
+                "trace",
+                flag("Whether requests carry the client's trace and request id. Default: true."),
+            ),
+            (
                 "stream_usage",
                 flag("Whether streams ask for usage on behalf of clients."),
             ),

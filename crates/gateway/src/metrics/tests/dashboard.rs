@@ -176,6 +176,15 @@ fn cost() -> DashboardRow {
             vec![(rate(&metric::TOKEN_PORTIONS, WINDOW, by), legend)],
         ),
         lines(
+            "Prompts by route",
+            "Input tokens, and those that prompt caches read and wrote.",
+            "short",
+            vec![(
+                rate(&metric::ROUTE_TOKENS, WINDOW, &["route", "kind"]),
+                "{{route}} {{kind}}",
+            )],
+        ),
+        lines(
             "Cost per hour",
             "Calls with a known price.",
             "currencyUSD",
@@ -269,6 +278,61 @@ fn ledger() -> DashboardRow {
     DashboardRow("Ledger", panels)
 }
 
+fn cluster() -> DashboardRow {
+    let panels = vec![
+        stat(lines(
+            "Gateways",
+            "That share limits, as the gateways know.",
+            "short",
+            vec![(format!("min({})", metric::CLUSTER_NODES.name), "gateways")],
+        )),
+        lines(
+            "Stores",
+            "1 if every gateway reaches the store, and how often one became unavailable.",
+            "short",
+            vec![
+                (
+                    format!("min by (store) ({})", metric::STORE_UP.name),
+                    "{{store}}",
+                ),
+                (
+                    increase(&metric::STORE_OUTAGES, "1h", &["store"]),
+                    "{{store}} outages per hour",
+                ),
+            ],
+        ),
+        lines(
+            "Exchanges about limits",
+            "And the round trips that they took.",
+            "ops",
+            vec![
+                (rate(&metric::CLUSTER_EXCHANGES, WINDOW, &[]), "exchanges"),
+                (
+                    rate(&metric::CLUSTER_ROUND_TRIPS, WINDOW, &[]),
+                    "round trips",
+                ),
+            ],
+        ),
+        lines(
+            "Waits for stores",
+            "Requests that waited, their mean wait and the longest one.",
+            "short",
+            vec![
+                (rate(&metric::STORE_WAITS, WINDOW, &[]), "waits per second"),
+                (
+                    rate(&metric::STORE_WAIT_SECONDS, WINDOW, &[]),
+                    "seconds waited per second",
+                ),
+                (
+                    format!("max({})", metric::STORE_WAIT_LONGEST.name),
+                    "longest, in seconds",
+                ),
+            ],
+        ),
+    ];
+    DashboardRow("Cluster", panels)
+}
+
 /// Columns of Grafana's grid, panels in a line, and their height.
 const COLUMNS: usize = 24;
 const PER_LINE: usize = 4;
@@ -284,6 +348,7 @@ fn dashboard() -> Value {
         cost(),
         images(),
         ledger(),
+        cluster(),
     ] {
         let place = json!({ "h": 1, "w": COLUMNS, "x": 0, "y": y });
         panels.push(json!({
