@@ -10,6 +10,7 @@
 //! the types of other crates.
 
 mod callers;
+mod operations;
 mod routing;
 mod shapes;
 mod upstreams;
@@ -58,10 +59,10 @@ pub fn json_schema() -> Value {
             ("chain", chain()),
             ("ledger", ledger()),
             ("prices", upstreams::prices()),
-            ("page", page()),
-            ("log", log()),
-            ("capture", capture()),
-            ("cluster", cluster()),
+            ("page", operations::page()),
+            ("log", operations::log()),
+            ("capture", operations::capture()),
+            ("cluster", operations::cluster()),
         ],
     );
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
@@ -341,70 +342,6 @@ fn ledger() -> Value {
                 choice(
                     "How names of end users are stored. Default: plain.",
                     ["plain", "hash"],
-                ),
-            ),
-        ],
-    )
-}
-
-fn page() -> Value {
-    table(
-        "The web page of the operator's listener.",
-        &[],
-        vec![("enabled", flag("Whether it is served. Default: true."))],
-    )
-}
-
-fn log() -> Value {
-    table(
-        "The log on standard error. A change needs a restart.",
-        &[],
-        vec![
-            (
-                "format",
-                choice(
-                    "For people, or one JSON object per line. Default: text.",
-                    ["text", "json"],
-                ),
-            ),
-            (
-                "level",
-                choice(
-                    "Lines below this level are not written. Default: info.",
-                    ["off", "error", "warn", "info", "debug", "trace"],
-                ),
-            ),
-        ],
-    )
-}
-
-fn capture() -> Value {
-    table(
-        "What is kept in memory of the requests of keys that opt in.",
-        &[],
-        vec![(
-            "size",
-            bytes("Most bytes of all captured requests and responses. Default: 64MiB."),
-        )],
-    )
-}
-
-fn cluster() -> Value {
-    table(
-        "Several gateways that share limits.",
-        &["state"],
-        vec![
-            (
-                "state",
-                text("The Redis or Valkey server that all nodes use: redis:// or rediss://."),
-            ),
-            ("name", text("This node's name. Default: the machine's.")),
-            (
-                "nodes",
-                count(
-                    "The number of nodes that is assumed until the others were seen. Default: 3.",
-                    1,
-                    10_000,
                 ),
             ),
         ],

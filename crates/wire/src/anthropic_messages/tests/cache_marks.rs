@@ -104,7 +104,7 @@ fn turns_of(system: Option<String>, tools: usize, turns: &[Turn]) -> Vec<Request
         requests.push(request.clone());
         let mut message = Message::assistant(said.as_str());
         if let Some(argument) = called {
-            let arguments = Json::parse(&serde_json::json!({ "a": argument }).to_string());
+            let arguments = Json::parse(serde_json::json!({ "a": argument }).to_string());
             let arguments = arguments.unwrap();
             let call = ToolCall::new(format!("call_{number}"), "tool_0", arguments.as_str());
             message.parts.push(Part::ToolCall(call.clone()));
