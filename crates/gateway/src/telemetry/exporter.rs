@@ -146,8 +146,9 @@ mod tests {
         let lines = log.clone();
         let writer = tracing_subscriber::fmt().with_writer(move || lines.clone());
         let _guard = tracing::subscriber::set_default(writer.finish());
-        // Another test may have reached the same line first, without a subscriber, and then
-        // it counts as disabled.
+        // While a process has one subscriber, tracing asks the thread that reaches a line first,
+        // which may be another test's and have none: the line would count as disabled.
+        let _second = tracing::Dispatch::new(tracing::subscriber::NoSubscriber::default());
         tracing::callsite::rebuild_interest_cache();
         let port = ClosedPort::hold();
         let exporter = exporter(port.address());
