@@ -72,6 +72,6 @@ def test_a_throttled_upstream_is_a_429_that_an_sdk_may_repeat(sdk, upstream, wor
     with pytest.raises(sdk.error) as raised:
         sdk.say(model, f"fail with 429 {word}", None, False)
     assert sdk.status(raised.value) == 429
-    # The gateway tries again once. An SDK that repeats does so twice, and then the benched
-    # target is called once each time.
-    assert len(asked_upstream(word)) <= 4
+    # The gateway tries again once. An SDK that repeats does so twice; then the benched target
+    # is called once each time, and has one retry to spare (ADR 0067).
+    assert len(asked_upstream(word)) <= 5
