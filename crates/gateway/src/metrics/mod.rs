@@ -14,6 +14,7 @@ mod text;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use http::StatusCode;
 use majordomo::Usage;
 use majordomo_ledger::Cost;
 
@@ -60,11 +61,11 @@ impl Metrics {
 
     /// Counts a finished request.
     pub(crate) fn record(&self, ended: &FinishedRequest) {
-        let status = ended.status.to_string();
+        let status = StatusCode::from_u16(ended.status).unwrap_or_default();
         let labels = [
             ("dialect", ended.dialect.as_str()),
             ("outcome", ended.outcome.name()),
-            ("status", &status),
+            ("status", status.as_str()),
         ];
         self.requests.add(&labels, 1);
         for attempt in &ended.attempts {
