@@ -50,8 +50,8 @@ fn scripted() -> Fake {
     let ask = |id: &str, arguments: &str| Part::ToolCall(ToolCall::new(id, "weather", arguments));
     let (lisbon, atlantis) = (r#"{"city": "Lisbon"}"#, r#"{"city": "Atlantis"}"#);
     let asks = Step::respond(Response::new(vec![ask("a", lisbon), ask("b", atlantis)]));
-    let told = Step::reply("Sunny in Lisbon; there is no report for Atlantis.");
+    let reply = Step::reply("Sunny in Lisbon; there is no report for Atlantis.");
     let fake = Fake::new("scripted");
-    fake.enqueue("model", [asks, told]);
+    fake.enqueue("model", [asks, reply]);
     fake
 }

@@ -18,7 +18,7 @@ pub struct PoolConfig {
     /// disables affinity.
     pub affinity: Option<Duration>,
     /// Whether sessions are placed by rendezvous hashing: equal pools of several processes
-    /// agree about a session without a word, and a restart forgets nothing.
+    /// place a session alike without communicating, even after a restart.
     pub by_hash: bool,
     /// Seed of the pool's random choices; `None` picks a random one.
     pub seed: Option<u64>,

@@ -2,7 +2,8 @@
 //!
 //! A request takes one path, and enters no step twice:
 //!
-//! 1. `trust` and `keys` decide whether it is accepted; `server` bounds and reads it.
+//! 1. `trust` decides whether it is accepted (a client's key is checked in
+//!    `trust::authenticate`); `server` bounds and reads it.
 //! 2. A front decodes its dialect (`fronts`, `handlers`).
 //! 3. `routes` applies the smart rules of its model, runs processors such as
 //!    `proxy_vision`, and orders the services.

@@ -1,4 +1,4 @@
-//! What providers are told of a request's trace and id. May use `exchange` and `record`.
+//! The headers that carry a request's trace and id to providers. May use `exchange` and `record`.
 
 use std::sync::Arc;
 
@@ -23,9 +23,9 @@ pub(crate) fn client_request_id(headers: &HeaderMap) -> Option<&str> {
     (valid && values.next().is_none()).then_some(id)
 }
 
-/// What providers are told: the client's trace and id, and those of the gateway if it records
-/// spans. `every` also tells the gateway's id where there is no other. A malformed
-/// `traceparent` is not passed on.
+/// The client's trace and id, and those of the gateway if it records spans. `every` adds the
+/// gateway's id where there is no other. A malformed
+/// `traceparent` is not forwarded.
 pub(crate) fn trace_headers(
     headers: &HeaderMap,
     exchange: &Exchange,

@@ -49,7 +49,7 @@ pub struct GatewayState {
     pub(crate) benches: Arc<BenchHistory>,
     /// Limits beyond those of keys and teams.
     pub(crate) limits: LimitTerms,
-    /// Whether a provider is told of every request's id.
+    /// Whether a provider gets every request's id.
     traces_requests: bool,
 }
 

@@ -24,7 +24,7 @@ pub struct CallOptions {
     /// Whether to set prompt-cache breakpoints where the caller set none; `None` leaves it to
     /// the provider's settings.
     pub auto_cache: Option<bool>,
-    /// What providers are told of the request's trace and id.
+    /// The headers that carry the request's trace and id to providers.
     pub trace: Option<Arc<TraceHeaders>>,
 }
 

@@ -303,8 +303,8 @@ impl Request {
         self
     }
 
-    /// Asks for the usage of streams also where a server is not known to accept the question:
-    /// somebody pays by it.
+    /// Asks for the usage of streams even if the server is not known to accept the option,
+    /// because a limit or a price depends on it.
     #[must_use]
     pub fn needs_usage(mut self, needed: bool) -> Self {
         self.options.usage_needed = needed;
@@ -319,7 +319,7 @@ impl Request {
         self
     }
 
-    /// Sets what providers are told of the request's trace and id.
+    /// Sets the headers that carry the request's trace and id to providers.
     #[must_use]
     pub fn trace(mut self, trace: Option<Arc<TraceHeaders>>) -> Self {
         self.options.trace = trace;

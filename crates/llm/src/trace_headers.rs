@@ -11,7 +11,7 @@ pub struct TraceHeaders {
     pub tracestate: Option<String>,
     /// The header `x-request-id`.
     pub request_id: Option<String>,
-    /// Sent as `x-request-id` if there is no other, to providers that are configured to be
-    /// told of every request.
+    /// Sent as `x-request-id` if there is no other, to providers that are configured to
+    /// get the id of every request.
     pub own_id: Option<Arc<str>>,
 }

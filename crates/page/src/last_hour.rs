@@ -17,7 +17,7 @@ pub struct LastHour {
     pub totals: [String; 3],
 }
 
-/// Renders the figures alone, for a page that is open already.
+/// Renders only the figures, for a page that is already open.
 pub fn last_hour(hour: &LastHour) -> String {
     charts(hour).into_string()
 }

@@ -56,8 +56,8 @@ pub struct Settings {
     /// Whether requests are sent with the client's own credential, where they have one of the
     /// provider's dialect, instead of the key.
     pub client_credentials: bool,
-    /// Whether the provider is told of a request's trace and id. `None` passes on what the
-    /// client sent, or the gateway records; `true` also sends an id where there is none.
+    /// Whether the provider gets a request's trace and id. `None` forwards what the client
+    /// sent or the gateway records; `true` also sends an id where there is none.
     pub trace: Option<bool>,
 }
 

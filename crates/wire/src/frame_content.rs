@@ -1,7 +1,7 @@
 //! What a frame of a stream carries, found without parsing it.
 //!
-//! For streams that are forwarded as bytes: their output is counted, but nobody reads it.
-//! A frame that is written in an unusual way is not found, and then counts for nothing.
+//! For streams that are forwarded as bytes: their output is counted, but not decoded.
+//! A frame in an unusual notation is not recognized and counts as empty.
 //! Uses no sibling module.
 
 use memchr::{memchr2, memmem};

@@ -38,7 +38,7 @@ pub struct ProviderOptions {
     pub auto_cache: Option<bool>,
     /// Whether the clients' own credentials are sent instead of ours.
     pub client_credentials: Option<bool>,
-    /// Whether it is told of a request's trace and id; `None` passes on what the client sent.
+    /// Whether it gets a request's trace and id; `None` forwards what the client sent.
     pub trace: Option<bool>,
     /// The proxy; `None` uses the environment's.
     pub proxy: Option<ProviderProxy>,

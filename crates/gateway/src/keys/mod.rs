@@ -2,8 +2,8 @@
 //!
 //! Keys are stored as their SHA-256, looked up by a prefix of it and compared in constant
 //! time. A client cannot choose a hash, so lookup time reveals nothing about how close a
-//! guess is. `trust` extracts the key from a request and checks it here; `config` reads
-//! the entries of the file and `stored_keys` the stored ones. Uses no other module.
+//! guess is. A request's key is checked in `trust::authenticate`, which looks it up here;
+//! `config` reads the entries of the file and `stored_keys` the stored ones. Uses no other module.
 
 mod client_key;
 mod entry;

@@ -15,7 +15,7 @@ use crate::record::{StartedCall, StartedRequest};
 
 const SHARDS: usize = 16;
 
-/// Hashes an id by its end. Ids are our own and random there, so nobody can choose them to
+/// Hashes an id by its end. Ids are our own and random there, so no client can choose them to
 /// collide, and each request is looked up several times.
 #[derive(Default)]
 struct IdHasher(u64);

@@ -191,7 +191,7 @@ pub(crate) struct AttemptBound {
     choices: u64,
     /// Images to generate.
     images: u64,
-    /// Whether the attempt must be told its maximum.
+    /// Whether the request has to carry its maximum.
     sets_max: bool,
     card: Option<Arc<PriceCard>>,
     /// The client pays: it costs us nothing.
@@ -280,7 +280,7 @@ impl AttemptBound {
 
     /// Lowers the output to what an amount covers. Returns whether that changed anything.
     fn clamp(&mut self, left: Nanodollars) -> bool {
-        // No target can be told how many tokens an image may take.
+        // No dialect can limit the tokens of an image.
         if self.images > 0 {
             return false;
         }
@@ -304,7 +304,7 @@ impl AttemptHold {
     pub(crate) fn settle(self, used: Option<&Quantities>) {
         let cost = used.and_then(|used| match self.card.as_ref()?.cost(used) {
             Some(cost) => u64::try_from(cost.nanodollars()).ok(),
-            // Images whose tokens nobody reported are not free.
+            // Images without reported tokens are not free.
             None if used.images > 0 => self.cost.map(|cost| cost.0),
             None => None,
         });

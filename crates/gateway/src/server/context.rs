@@ -167,7 +167,7 @@ impl ServerContext {
         self.cluster.load_full()
     }
 
-    /// Acts on what another node told.
+    /// Acts on a notice from another node.
     pub(crate) fn hear(&self, news: &News) {
         match news {
             News::Resync | News::KeysChanged => {

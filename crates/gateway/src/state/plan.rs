@@ -24,7 +24,7 @@ pub(crate) struct RequestPlan {
 }
 
 impl GatewayState {
-    /// What providers are told of a request's trace and id.
+    /// The headers that carry the request's trace and id to providers.
     pub(crate) fn trace_headers(&self, admitted: &AdmittedRequest) -> Option<Arc<TraceHeaders>> {
         trace_headers(&admitted.headers, &admitted.exchange, self.traces_requests)
     }

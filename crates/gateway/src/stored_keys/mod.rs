@@ -1,7 +1,7 @@
 //! Keys, teams and the audit log at run time.
 //!
-//! Authentication uses a snapshot in memory: the file's keys and the stored ones. `worker`
-//! owns the store and publishes every change; `snapshot` is what it publishes, `cache` its
+//! No request is checked here: `trust::authenticate` uses a snapshot in memory, of the
+//! file's keys and the stored ones. `worker` owns the store and publishes every change; `snapshot` is what it publishes, `cache` its
 //! copy on disk. `request` and `api` are the operations, over HTTP or directly; `settings`
 //! reads what an entry may do, `view` and `policy_view` show it, `place` opens the store, and `client` is
 //! what commands use.

@@ -234,8 +234,8 @@ impl AccessState {
         }
     }
 
-    /// Runs a request, publishes its effect, and only then replies: who was told that a
-    /// key is frozen finds it frozen.
+    /// Runs a request, publishes its effect, and only then replies: once the reply says that a
+    /// key is frozen, it is.
     fn answer(&mut self, call: AccessCall) {
         let at_millis = (self.options.now_millis)();
         match call {

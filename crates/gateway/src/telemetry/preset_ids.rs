@@ -1,4 +1,4 @@
-//! Gives the server span the ids that providers were told.
+//! Gives the server span the ids that were sent to providers.
 //!
 //! Spans are built when a request is over, and the SDK asks a generator for their ids. The
 //! ids of the next span on a thread can be set beforehand.

@@ -3,8 +3,9 @@
 //! `Host` and `Origin` are checked from the head alone, before the body is read, for
 //! every path except the health checks. A browser sends requests on behalf of any open
 //! page and says so: in `Origin`, in `Sec-Fetch-Site`, and in the name that the page used
-//! as `Host`. `authenticate` checks keys, `role` their roles on the operator's listener,
-//! whose `paths` are listed, `session` the cookies of signed-in browsers, and `auth_throttle` limits wrong keys.
+//! as `Host`. `authenticate` checks a client's key, `role` its role on the operator's listener,
+//! whose `paths` are listed, `session` the cookies of signed-in browsers, and `auth_throttle`
+//! limits wrong keys.
 //!
 //! May use `keys` and `refusal`. Knows no dialect, route or target.
 

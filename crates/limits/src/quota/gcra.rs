@@ -283,7 +283,7 @@ mod tests {
 
     proptest! {
         /// What is used by any moment is at most the burst and what leaked until then, and
-        /// whoever waits as told is admitted.
+        /// whoever waits as long as the refusal says is admitted.
         #[test]
         fn a_bucket_never_gives_more_than_it_accrued(
             limit in 1_u64..100_000,

@@ -1,6 +1,6 @@
-//! Reads content blocks of a message, a tool result or a response.
+//! Reads content blocks: text, images, documents, tool calls, tool results and thinking.
 //!
-//! A `tool_result` block contains blocks itself.
+//! They occur in messages and responses, and inside a `tool_result` block.
 
 use std::borrow::Cow;
 

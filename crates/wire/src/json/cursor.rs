@@ -208,7 +208,7 @@ impl<'a> Cursor<'a> {
         Ok(&self.text[start..self.at])
     }
 
-    /// Passes a value that nobody reads.
+    /// Skips a value.
     pub(crate) fn skip(&mut self) -> ReadResult<()> {
         let raw = self.raw()?;
         if let Some(skipped) = &self.skipped

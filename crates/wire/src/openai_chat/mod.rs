@@ -6,7 +6,7 @@
 //! Native fields: a dotted name (`function.x`, `image_url.detail`) belongs one
 //! level down, and `field` on a reasoning part names the key it was read from.
 //!
-//! Uses the crate's shared modules and no other protocol; `responses` reuses
+//! Uses the crate's shared modules and no other protocol; `openai_responses` reuses
 //! [`error`] and [`models`].
 
 pub(crate) mod error;

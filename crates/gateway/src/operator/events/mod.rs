@@ -1,8 +1,8 @@
 //! `GET /api/events`: running and finished requests as server-sent events.
 //!
 //! One task renders each change once, for all readers, while there is a reader. Under load
-//! it sends a sample and counts the rest. A reader that falls behind loses events and is
-//! told so; one that stops reading is disconnected. With `?rows=html` an event also carries
+//! it sends a sample and counts the rest. A reader that falls behind loses events and gets
+//! a notice; one that stops reading is disconnected. With `?rows=html` an event also carries
 //! the row of the page.
 
 mod event;

@@ -156,7 +156,7 @@ pub(super) fn roll_up(
     fresh: Option<FreshSums>,
 ) -> rusqlite::Result<()> {
     let before = rolled(main, day)?;
-    // Nobody else's rows are missing from the rollups, and nobody else summed ours.
+    // Only our rows are missing from the rollups, and only we have summed them.
     if let Some(mut fresh) = fresh.filter(|fresh| fresh.after == before.batch) {
         fresh.day.last_correction = before.correction;
         fresh.day.last_withdrawn = before.withdrawn;
