@@ -18,7 +18,8 @@ USAGE = {
 
 
 def serves(path: str) -> bool:
-    return path == "/v1/responses"
+    # The second one is the backend of ChatGPT's subscriptions.
+    return path in ("/v1/responses", "/backend-api/codex/responses")
 
 
 def parse(body: dict) -> ParsedRequest:
