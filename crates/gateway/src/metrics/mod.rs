@@ -61,11 +61,14 @@ impl Metrics {
 
     /// Counts a finished request.
     pub(crate) fn record(&self, ended: &FinishedRequest) {
-        let status = StatusCode::from_u16(ended.status).unwrap_or_default();
+        let status = StatusCode::from_u16(ended.status).ok();
         let labels = [
             ("dialect", ended.dialect.as_str()),
             ("outcome", ended.outcome.name()),
-            ("status", status.as_str()),
+            (
+                "status",
+                status.as_ref().map_or("other", StatusCode::as_str),
+            ),
         ];
         self.requests.add(&labels, 1);
         for attempt in &ended.attempts {
