@@ -31,7 +31,7 @@ pub(crate) struct ImageArgs {
     /// Overwrite files that exist
     #[arg(long)]
     pub(crate) force: bool,
-    /// Image to edit or to draw from; may be given more than once
+    /// Image to edit, or to use as a reference; may be given more than once
     #[arg(long = "image", value_name = "FILE")]
     pub(crate) images: Vec<PathBuf>,
     /// Number of images
@@ -60,7 +60,7 @@ pub(crate) struct ImageArgs {
 }
 
 impl ImageArgs {
-    /// The number of images asked for.
+    /// The number of images requested.
     pub(crate) fn count(&self) -> usize {
         self.n.map_or(1, |n| usize::try_from(n).unwrap_or(1))
     }

@@ -1,4 +1,4 @@
-//! `majordomo init`: writes a first configuration of what it finds.
+//! `majordomo init`: writes a first configuration from the keys and servers that it finds.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, IsTerminal, Write};
@@ -17,7 +17,7 @@ use crate::{new_file, output};
 const SCHEMA: &str =
     "https://raw.githubusercontent.com/majordomo-llm/majordomo/main/docs/majordomo.schema.json";
 
-/// A model to begin with, by provider.
+/// A first model for each provider.
 const FIRST_MODELS: [(&str, &str); 5] = [
     ("anthropic", "claude-opus-5-5"),
     ("openai", "gpt-6"),
@@ -34,7 +34,7 @@ struct Answers {
 }
 
 pub(crate) async fn run(args: &InitArgs) -> Result<(), CliError> {
-    // An existing file is not worth three questions.
+    // Fail before the three questions if the file exists.
     if args.output.exists() && !args.force {
         return new_file::write(&args.output, "", false);
     }
@@ -79,7 +79,8 @@ pub(crate) async fn run(args: &InitArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Asks the three questions; an empty line keeps the suggestion.
+/// Asks the three questions; an empty line keeps the suggestion, and an answer with which the
+/// file would have a problem is asked for again.
 fn ask(
     input: &mut impl BufRead,
     output: &mut impl Write,

@@ -79,7 +79,7 @@ fn new(
     Ok(())
 }
 
-/// Shows a stored secret, for the only time.
+/// Shows a stored secret, once.
 fn show_secret(secret: &str) -> Result<(), CliError> {
     writeln!(anstream::stderr(), "{secret}")?;
     output::note("this key is stored and works within a second; it is not shown again");
@@ -99,7 +99,8 @@ fn print_entry(name: &str, settings: &Map<String, Value>) -> Result<(), CliError
     Ok(())
 }
 
-/// Prints what the gateway or the store replied: a new secret to stderr, the rest to stdout.
+/// Prints the reply of the gateway or the store: a new secret to stderr, everything else to
+/// stdout.
 fn show(common: &AccessArgs, reply: &Value) -> Result<(), CliError> {
     if let Some(secret) = reply["secret"].as_str() {
         show_secret(secret)?;

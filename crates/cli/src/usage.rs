@@ -98,7 +98,7 @@ fn table(by: &[GroupBy], rows: &[UsageRow], total: &UsageSums) -> Result<(), Cli
     Ok(())
 }
 
-/// The cost; `unknown` if nothing of it is known.
+/// The cost; `unknown` if no part of it is known.
 fn cost(sums: &UsageSums) -> String {
     match sums.unpriced {
         0 => sums.cost.to_string(),

@@ -3,10 +3,14 @@
 //! A limit has a bucket (the time `tat` at which it is empty, as in GCRA), and what each
 //! node holds. level + Σ held ≤ capacity, except for seats in use that the store has
 //! forgotten and for one charge above the burst on an empty bucket. A node that does not
-//! renew loses what it holds: of a rate it counts as used, seats are free again.
+//! renew loses what it holds: of a rate it counts as used; seats stay its own for the length
+//! of another lease, in which requests end that began before, and its share of them for a
+//! while longer, because it may have lost the store and use that much. A process of the same
+//! name that takes its place ends both.
 //!
 //! A store that lost its memory has a new birth. For the length of a lease it grants only
-//! what nodes say they held, so that nothing is granted twice.
+//! what nodes say they held, so that nothing is granted twice. The same is true of seats
+//! after no node was heard for that long: each of them may be using its share.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,7 +52,7 @@ struct Holder {
 /// A grant, and whether the store is too young to grant more than was held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableReply {
-    /// What the node holds.
+    /// The units that the node holds.
     pub grant: TrafficGrant,
     /// Whether only claims are granted.
     pub young: bool,
@@ -86,11 +90,11 @@ impl LeaseTable {
             ask.want
         };
 
-        // What the node may be using while this reply is on its way stays its own until it
-        // says that it has stopped.
+        // Units that the node may be using while this reply is on its way stay with the node
+        // until it reports that it has stopped.
         let kept = ask.claim.min(before);
         let (held, usable, short) = if unit.is_some() {
-            // A renewal leaves what it could have to those who need it now.
+            // A renewal leaves spare units to nodes that need them now.
             if contended && ask.least == 0 {
                 allowed = 0;
             }
@@ -155,14 +159,14 @@ impl LeaseTable {
         level + held as f64
     }
 
-    /// Forgets everything, as a store that restarts without its data.
+    /// Forgets everything, like a store that restarts without its data.
     pub fn restart_empty(&mut self) {
         *self = Self::default();
     }
 }
 
 impl SharedLimit {
-    /// A clock that was set back takes all times with it.
+    /// If the clock was set back, all times are moved with it.
     fn follow(&mut self, now: f64) {
         let back = self.at - now;
         if back > 0.0 {
@@ -174,7 +178,7 @@ impl SharedLimit {
         self.at = now;
     }
 
-    /// Ends the leases that were not renewed.
+    /// Ends leases that were not renewed.
     fn expire(&mut self, now: f64, unit: Option<f64>) {
         let Self { holders, tat, .. } = self;
         holders.retain(|_, holder| {
@@ -186,7 +190,7 @@ impl SharedLimit {
         });
     }
 
-    /// Charges what was used and refunds what was not.
+    /// Charges used units and refunds unused ones.
     fn account(&mut self, now: f64, unit: Option<f64>, ask: &TrafficAsk) {
         let Some(unit) = unit else {
             return;

@@ -1,4 +1,4 @@
-//! The scripts that run in the store: by their hashes, or whole where it forgot them.
+//! The scripts that run in the store: called by hash, or sent whole if the store forgot them.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use redis::{Cmd, ErrorKind, Pipeline, Script, ServerErrorKind};
 use crate::call::{CallFailed, within};
 use crate::lease_table::{LEASE, TableReply, grant_of};
 
-/// Every key of a cluster begins like this; clusters on one server use its databases.
+/// The prefix of a cluster's keys; several clusters on one server use separate databases.
 pub(crate) const PREFIX: &str = "majordomo";
 /// How long a request's exchange may take.
 pub(crate) const EXCHANGE: Duration = Duration::from_millis(50);
 /// How long other calls may take.
 pub(crate) const CALL: Duration = Duration::from_millis(250);
-/// A node that shows no sign of life for this long is gone.
+/// A node without a heartbeat for this long has left.
 const NODE_LASTS: Duration = LEASE;
 
 /// The scripts with their hashes.
@@ -71,7 +71,7 @@ impl Scripts {
         .await
     }
 
-    /// Shows a sign of life; `epoch` is 0 for a node that joins.
+    /// Sends a heartbeat; `epoch` is 0 for a node that joins.
     pub(crate) async fn join(
         &self,
         connection: &mut MultiplexedConnection,

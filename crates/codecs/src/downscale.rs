@@ -1,4 +1,5 @@
-//! Downscaling of pictures, plane by plane.
+//! Downscaling of pictures, plane by plane. Knows no targets: `majordomo-media` decides the
+//! size.
 
 use crate::picture::{ChromaSize, Layout, Picture, pixel_count};
 use crate::plane::{Chroma, Plane};

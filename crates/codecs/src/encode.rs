@@ -1,6 +1,6 @@
 //! Encoding: dispatches to the encoder of a format.
 //!
-//! No metadata is written: orientation and profile are already applied, and the rest
+//! No metadata is written: orientation and profile are already applied, and other metadata
 //! (location, time) must not leave the machine.
 
 use majordomo_image_header::Format;

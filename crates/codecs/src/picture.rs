@@ -7,7 +7,7 @@ use crate::plane::{PIECE, Plane, subsampling};
 use crate::rotate::apply_orientation;
 use crate::{CodecError, Job};
 
-/// How the samples of a picture are laid out.
+/// The layout of a picture's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// Luma only.
@@ -38,7 +38,7 @@ pub struct Picture {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// How `data` is laid out.
+    /// The layout of `data`.
     pub layout: Layout,
     /// Rows from top to bottom, without padding.
     pub data: Buffer,
@@ -153,8 +153,8 @@ impl Picture {
         })
     }
 
-    /// A mirrored picture of odd length would pair its luma with the wrong chroma samples:
-    /// there, chroma is first interpolated to full length.
+    /// A mirrored picture of odd length would pair its luma with the wrong chroma samples, so
+    /// chroma is first interpolated to full length.
     fn oriented_planes(
         &self,
         [y, cb, cr]: [Plane<'_>; 3],
@@ -214,7 +214,7 @@ impl Picture {
         let rows = rows.chunks_exact((self.width as usize).max(1));
         let (mut same, mut all) = (0, 0);
         for row in rows.take(self.height as usize).step_by(step) {
-            // Of a long row, some windows.
+            // In a long row, only some windows are examined.
             let apart = (row.len() / MAX_WINDOWS / WINDOW).max(1);
             for window in row.chunks(WINDOW).step_by(apart) {
                 let right = window.get(1..).unwrap_or_default();

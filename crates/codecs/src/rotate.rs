@@ -61,7 +61,7 @@ pub(crate) fn apply_orientation<const N: usize>(
                 let column = mirrored(band * TILE + y, width, orientation.mirror_y);
                 let start = mirrored(left, height, orientation.mirror_x) * width + column;
                 let row = &mut row[columns.clone()];
-                // Downwards, or upwards where the row is mirrored.
+                // Downwards, or upwards if the row is mirrored.
                 if orientation.mirror_x {
                     for (at, pixel) in row.iter_mut().enumerate() {
                         *pixel = pixels[start - at * width];
@@ -94,7 +94,8 @@ fn transpose_band<S: Simd>(
             let source = |at| mirrored(left + at, height, orientation.mirror_x) * width + x;
             let target = |at| mirrored(x + at, width, orientation.mirror_y) * height + left;
             let mut tile = [[0; SIDE]; SIDE];
-            // Whole tiles apart: copies of a fixed length take one instruction.
+            // Whole tiles are handled separately, because copies of a fixed length take one
+            // instruction.
             if (across, down) == (SIDE, SIDE) {
                 for (at, line) in tile.iter_mut().enumerate() {
                     *line = data[source(at)..]

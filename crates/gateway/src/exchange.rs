@@ -1,6 +1,6 @@
 //! The lifecycle of one request, from arrival to end.
 //!
-//! May be dropped at any time: the drop hands the record to the sinks, once, with what is
+//! May be dropped at any time: the drop hands the record to the sinks, once, with everything
 //! known so far. Never holds content or a key.
 
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(crate) struct Exchange {
     sinks: Arc<Sinks>,
     needs: Needs,
     began: Instant,
-    /// Every call to a provider, once there may be one.
+    /// The journal of calls to providers, once there may be calls.
     journal: Option<Arc<CallJournal>>,
     /// The scope of its image descriptions.
     scope: Option<Scope>,
@@ -45,7 +45,7 @@ pub(crate) struct Exchange {
     record: Box<FinishedRequest>,
 }
 
-/// What is known of a request when it arrives.
+/// The facts known about a request when it arrives.
 pub(crate) struct Arrival {
     /// Also sent to the client.
     pub(crate) id: Arc<str>,
@@ -86,7 +86,7 @@ impl Exchange {
         &self.record.id
     }
 
-    /// What it asks for.
+    /// The kind of the request.
     pub(crate) fn kind(&self) -> RequestKind {
         self.record.kind
     }
@@ -121,7 +121,7 @@ impl Exchange {
         self.limits.as_ref()
     }
 
-    /// The calls, once there may be one.
+    /// The calls, once there may be any.
     pub(crate) fn journal(&self) -> Option<Arc<CallJournal>> {
         self.journal.clone()
     }
@@ -131,7 +131,7 @@ impl Exchange {
         self.journal.as_ref()?.limits()?.refusal()
     }
 
-    /// Budgets that are only watched and that this request exceeds.
+    /// Budgets with `warn` that this request exceeds.
     pub(crate) fn exceeded_budgets(&self) -> Vec<String> {
         let limits = self.journal.as_ref().and_then(|journal| journal.limits());
         limits.map(AttemptLimits::exceeded).unwrap_or_default()
@@ -152,7 +152,7 @@ impl Exchange {
         self.record.span_ids
     }
 
-    /// Keeps the id that the client gave the request.
+    /// Records the id that the client gave the request.
     pub(crate) fn set_client_request_id(&mut self, id: Option<&str>) {
         self.record.client_request_id = id.map(Box::from);
     }
@@ -174,7 +174,7 @@ impl Exchange {
         self.record.caller = caller;
     }
 
-    /// Who the request is counted for.
+    /// The identity that the request is counted for.
     pub(crate) fn caller(&self) -> &CallerIdentity {
         &self.record.caller
     }
@@ -336,8 +336,8 @@ impl Exchange {
         record
     }
 
-    /// Completes the record with what its calls tell: their number if the chain was
-    /// dropped, and the tokens that no provider reported.
+    /// Completes the record from its calls: with their number if the chain was dropped, and
+    /// with the tokens that no provider reported.
     fn settle(&self, record: &mut FinishedRequest) {
         let Some(journal) = &self.journal else {
             return;

@@ -25,7 +25,7 @@ use crate::{GatewayState, Limits, RequestSink, Server};
 pub use builder::GatewayBuilder;
 use stores::{add_ledger, keep_budgets, start_access};
 
-/// How long a gateway that stops tells the others what it gives back.
+/// How long a stopping gateway tries to return its leases to the cluster.
 const LEAVE: Duration = Duration::from_millis(100);
 
 /// Options of `majordomo serve`.
@@ -98,7 +98,7 @@ pub enum StartError {
 
 /// A gateway that is listening.
 pub struct Gateway {
-    /// Owns the store of keys, if there is one.
+    /// The worker that owns the store of keys, if there is one.
     access: Option<AccessWorker>,
     server: Server,
     operator: Operator,
@@ -120,7 +120,7 @@ impl Gateway {
         Self::start_with(options, environment, Limits::default()).await
     }
 
-    /// A gateway with more than its options: processors of your own, for example.
+    /// Builds a gateway with more than options, for example with your own processors.
     pub fn builder() -> GatewayBuilder {
         GatewayBuilder::default()
     }
@@ -232,7 +232,7 @@ impl Gateway {
         }
     }
 
-    /// The page's address as this machine reaches it, if it is served.
+    /// The page's address on this machine, if the page is served.
     pub fn page_url(&self) -> std::io::Result<Option<String>> {
         if !self.state.config().page.enabled {
             return Ok(None);
@@ -241,8 +241,8 @@ impl Gateway {
         Ok(Some(format!("{}://{address}/", self.scheme())))
     }
 
-    /// How curl on this machine reaches the gateway: the base URL, preceded by the options
-    /// that make it accept the certificate.
+    /// The arguments with which curl on this machine reaches the gateway: the base URL,
+    /// preceded by the options that make curl accept the certificate.
     pub fn curl_base(&self) -> std::io::Result<String> {
         let address = local(self.address()?);
         let Some(files) = &self.state.server.tls else {
@@ -342,7 +342,7 @@ impl Gateway {
         }
         if let Some(cluster) = context.cluster() {
             quotas.release();
-            // The other gateways need not wait until what was held expires.
+            // The other gateways need not wait until this one's leases expire.
             let _ = timeout(LEAVE, &mut part).await;
             cluster.leave().await;
         }
@@ -355,7 +355,7 @@ impl Gateway {
     }
 }
 
-/// Takes part in the cluster, if there is one.
+/// Joins the cluster, if there is one.
 async fn take_part(context: &Arc<ServerContext>) {
     let Some(cluster) = context.cluster() else {
         return std::future::pending().await;
@@ -364,8 +364,8 @@ async fn take_part(context: &Arc<ServerContext>) {
     cluster.run(Box::new(move |news| hearing.hear(&news))).await;
 }
 
-/// Exports spans, if the environment names a collector. The only place that depends on the
-/// feature.
+/// Exports spans and metrics, if the environment names a collector. The only place that
+/// depends on the feature.
 #[cfg_attr(not(feature = "otel"), expect(unused_variables))]
 fn add_span_sink(server: &Server, loader: &StateLoader) {
     #[cfg(feature = "otel")]

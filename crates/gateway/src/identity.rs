@@ -1,7 +1,7 @@
-//! Who a request is counted for: key, team, end user and tags.
+//! The identity that a request is counted for: key, team, end user and tags.
 //!
-//! Read once, when the request is authenticated. The key determines the team; only a key
-//! that asserts users may name an end user. What clients choose is bounded in count and
+//! Read once, when the request is authenticated. The key determines the team; only a key that
+//! asserts users may name an end user. Values that clients choose are bounded in count and
 //! length. May use `keys` and `refusal`.
 
 use std::sync::Arc;
@@ -19,14 +19,14 @@ const USERS: [&str; 3] = [
     "x-openwebui-user-email",
     "x-openwebui-user-id",
 ];
-/// Most tags of a request.
+/// Maximum tags of a request.
 const MAX_TAGS: usize = 16;
 /// Longest tag, `name=value`, in bytes.
 const LONGEST_TAG: usize = 128;
 /// Longest name of an end user, in bytes.
 const LONGEST_USER: usize = 256;
 
-/// Who a request is counted for.
+/// The identity that a request is counted for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallerIdentity {
@@ -41,7 +41,7 @@ pub struct CallerIdentity {
 }
 
 impl CallerIdentity {
-    /// The holder of a key, who names no end user and no tags.
+    /// The holder of a key, without an end user and tags.
     pub(crate) fn of_key(key: &ClientKey) -> Self {
         Self {
             key: Some(key.shared_name()),
@@ -128,7 +128,7 @@ fn read_tags(headers: &HeaderMap) -> Result<Vec<Arc<str>>, RequestRefusal> {
     Ok(tags)
 }
 
-/// Names are also labels of reports.
+/// Names are also used as labels of reports.
 fn is_tag_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     !name.is_empty() && name.chars().all(plain)

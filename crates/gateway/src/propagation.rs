@@ -24,8 +24,7 @@ pub(crate) fn client_request_id(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// The client's trace and id, and those of the gateway if it records spans. `every` adds the
-/// gateway's id where there is no other. A malformed
-/// `traceparent` is not forwarded.
+/// gateway's id if there is no other. A malformed `traceparent` is not forwarded.
 pub(crate) fn trace_headers(
     headers: &HeaderMap,
     exchange: &Exchange,

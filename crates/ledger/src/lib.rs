@@ -1,4 +1,4 @@
-//! The ledger: what every attempt used and cost.
+//! The ledger: the usage and cost of every attempt.
 //!
 //! - [`PriceBook`] knows the price of a target; [`PriceCard::cost`] prices
 //!   [`Quantities`]. Money is integers: [`Rate`] in picodollars, [`Cost`] in

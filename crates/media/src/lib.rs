@@ -5,10 +5,11 @@
 //! one that does not is downscaled, rotated, converted or compressed harder; one that
 //! cannot fit is an error with the reason.
 //!
-//! A chain calls [`Fitter::fit`] for each target, and [`omit_oldest`] when no target
-//! accepts as many images as the request has. The synchronous core does no I/O: [`sniff`],
-//! [`measure`], [`plan`] and [`fit_image`]. Pixels are handled by `majordomo-codecs`,
-//! headers by `majordomo-image-header`.
+//! A chain calls [`Fitter::fit`] for each target, and [`omit_oldest`] when no target accepts
+//! as many images as the request has. The synchronous core does no I/O: [`sniff`] and
+//! [`measure`] read the header, [`plan`](plan()) decides what a target requires, and
+//! [`fit_image`](fit_image()) does it. It downscales with `downscale` of `majordomo-codecs`,
+//! which knows no targets; `majordomo-image-header` parses headers.
 
 mod bounds;
 mod changes;

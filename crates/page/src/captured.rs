@@ -1,4 +1,5 @@
-//! What was captured of a request: its images before and after, and sending it again.
+//! The captured content of a request: its images before and after, and a form to send it
+//! again.
 
 use maud::{Markup, html};
 
@@ -9,11 +10,12 @@ pub struct CapturedView {
     pub id: String,
     /// The dialect's path.
     pub path: String,
-    /// The key that sent it, which is charged for sending it again unless another is named.
+    /// The key that sent it, which is charged for sending it again unless another key is
+    /// named.
     pub key: Option<String>,
     /// Keys that can be charged.
     pub keys: Vec<String>,
-    /// Names that can be asked for.
+    /// Names that can be requested.
     pub models: Vec<String>,
     /// Images as the client sent them.
     pub images: Vec<ImageView>,
@@ -23,21 +25,21 @@ pub struct CapturedView {
     pub problem: Option<String>,
 }
 
-/// What a target receives.
+/// The images that a target receives.
 #[derive(Clone, Debug, Default)]
 pub struct TargetImagesView {
     /// The target.
     pub target: String,
-    /// What was changed for it, or why it would be skipped.
+    /// The changes made for it, or why it would be skipped.
     pub note: String,
-    /// Its images.
+    /// What it receives of each image that was sent, in order; empty if it would be skipped.
     pub images: Vec<ImageView>,
 }
 
-/// An image.
+/// An image, or what stands for it.
 #[derive(Clone, Debug, Default)]
 pub struct ImageView {
-    /// Where its bytes are; `None` for one that was given by its address.
+    /// Where its bytes are; `None` if there are none to show.
     pub href: Option<String>,
     /// Type, pixels, bytes and tokens.
     pub facts: String,

@@ -24,7 +24,7 @@ pub struct Segment {
     pub start: f64,
     /// Where it ends.
     pub end: f64,
-    /// What it means, such as `14:03 to 14:08: rate limited (429)`.
+    /// Its label, such as `14:03 to 14:08: rate limited (429)`.
     pub text: String,
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn bars(class: &str, title: &str, total: &str, bars: &[Bar]) -> Marku
                 aria-hidden="true" {
                 @for (index, bar) in bars.iter().enumerate() {
                     @let height = match highest > 0.0 {
-                        // What happened is visible, however small.
+                        // Even the smallest value is visible.
                         true if bar.value > 0.0 => (bar.value / highest * HEIGHT).max(1.5),
                         _ => 0.0,
                     };
@@ -58,8 +58,8 @@ pub(crate) fn bars(class: &str, title: &str, total: &str, bars: &[Bar]) -> Marku
     }
 }
 
-/// What is left of an amount after each step of a window. `whole` is the amount, and
-/// `elapsed` the part of the window that is over.
+/// The remainder of an amount after each step of a window. `whole` is the amount, and
+/// `elapsed` the elapsed part of the window.
 pub(crate) fn burn_down(
     title: &str,
     total: &str,
@@ -100,7 +100,7 @@ fn table(title: &str, bars: &[&Bar]) -> Markup {
     }
 }
 
-/// A bar beside a number that it repeats.
+/// A bar that illustrates the number next to it.
 pub(crate) fn share(share: f64) -> Markup {
     let width = (share.clamp(0.0, 1.0) * 100.0).max(if share > 0.0 { 1.0 } else { 0.0 });
     html! {

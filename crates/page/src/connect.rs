@@ -1,32 +1,32 @@
-//! How to point each client at this gateway, with its own address.
+//! Instructions that point each client at this gateway, with the gateway's address.
 
 use maud::{Markup, html};
 
 use crate::Frame;
 
-/// What the instructions need to know.
+/// The data for the instructions.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectView {
     /// The base URL of the clients' listener, without a trailing slash.
     pub base: String,
     /// Whether clients need a key.
     pub keys: bool,
-    /// Names that clients can ask for.
+    /// Names that clients can request.
     pub models: Vec<String>,
     /// The gateway's time in RFC 3339; only later requests count as the first one.
     pub now: String,
 }
 
-/// A client, and what it needs.
+/// A client, with its settings.
 struct Client {
     name: &'static str,
-    /// The dialect whose next request shows that it works.
+    /// The dialect that it speaks.
     dialect: &'static str,
     guide: &'static str,
     lines: fn(&Values<'_>) -> String,
 }
 
-/// What the lines are filled with.
+/// The values to insert into the lines.
 struct Values<'a> {
     base: &'a str,
     key: &'a str,
@@ -181,7 +181,7 @@ pub fn connect(frame: &Frame, view: &ConnectView) -> String {
     frame.document("Connect", &content)
 }
 
-/// Whether a name can be pasted into a shell as it is: a provider chooses the names of its
+/// Whether a name can be pasted into a shell unquoted: a provider chooses the names of its
 /// models.
 fn is_plain(name: &str) -> bool {
     name.chars()

@@ -37,16 +37,16 @@ pub struct RequestRow {
     pub first_token: Option<Duration>,
     /// From arrival to end.
     pub took: Option<Duration>,
-    /// What was changed for the target that served.
+    /// The changes made for the serving target.
     pub changes: Vec<String>,
-    /// Whether it runs, and how it ended.
+    /// Whether it is running, or how it ended.
     pub state: RowState,
 }
 
-/// Whether a request runs, and how it ended.
+/// Whether a request is running, or how it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowState {
-    /// It runs; the phase is shown.
+    /// It is running; the phase is shown.
     Running(String),
     /// The response is complete.
     Complete,
@@ -101,7 +101,7 @@ impl RequestRow {
         }
     }
 
-    /// What a filter's text is searched in.
+    /// The text that a filter searches.
     pub(crate) fn searched(&self) -> String {
         let texts = [
             &self.id,

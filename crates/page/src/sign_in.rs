@@ -4,8 +4,8 @@ use maud::html;
 
 use crate::Frame;
 
-/// Renders the form. `problem` says why the last try failed; `back` is the screen to return
-/// to, a path of this page.
+/// Renders the form. `problem` is the reason for which the last attempt failed; `back` is the
+/// screen to return to, a path of this page.
 pub fn sign_in(frame: &Frame, problem: Option<&str>, back: &str) -> String {
     let content = html! {
         section.message {

@@ -26,13 +26,13 @@ pub struct UsageView {
     pub since: String,
     /// Groups to choose from.
     pub groups: Vec<&'static str>,
-    /// Where the rows are as CSV.
+    /// The path of the rows as CSV.
     pub csv: String,
     /// Why there is no report.
     pub problem: Option<String>,
     /// The rows.
     pub rows: Vec<UsageLine>,
-    /// Rows that are not shown.
+    /// The number of rows that are not shown.
     pub more_rows: usize,
     /// The sums of all.
     pub total: UsageLine,
@@ -42,17 +42,17 @@ pub struct UsageView {
     pub requests: Vec<Bar>,
     /// `hour` or `day`.
     pub step: &'static str,
-    /// What cached input would have cost in addition.
+    /// The additional cost of cached input without the cache.
     pub cache_savings: Option<String>,
-    /// Targets without a price, and how many attempts of each.
+    /// Targets without a price, with the number of attempts of each.
     pub unknown_prices: Vec<(String, u64)>,
     /// Budgets in their current windows.
     pub budgets: Vec<BudgetView>,
-    /// Budgets that are not shown.
+    /// The number of budgets that are not shown.
     pub more_budgets: usize,
 }
 
-/// The sums of a group.
+/// The totals of a group.
 #[derive(Clone, Debug, Default)]
 pub struct UsageLine {
     /// The values of the groups.
@@ -63,7 +63,7 @@ pub struct UsageLine {
     pub attempts: u64,
     /// Input tokens.
     pub input: u64,
-    /// Of these, read from a cache.
+    /// The part read from a cache.
     pub cached: u64,
     /// Output tokens.
     pub output: u64,

@@ -68,11 +68,11 @@ pub(crate) struct OpenAi {
     pub(crate) discovery: DiscoverySource,
     /// Whether the server supports only the deprecated `max_tokens`.
     pub(crate) legacy_max_tokens: bool,
-    /// Whether the server reports usage in streams on request; `None` if that is not known.
+    /// Whether the server reports usage in streams on request; `None` if unknown.
     pub(crate) stream_usage: Option<bool>,
     /// Path prefix of all endpoints.
     pub(crate) prefix: &'static str,
-    /// Whether the server loads models on demand, which takes long.
+    /// Whether the server loads models on demand, which takes time.
     pub(crate) loads_models: bool,
     pub(crate) quirk: Quirk,
     /// Whether OpenAI's dialect is spoken at another address.
@@ -187,7 +187,7 @@ impl Recipe for OpenAi {
         })
     }
 
-    /// GPT image models always send base64 and refuse to be asked for it.
+    /// GPT image models always send base64 and reject a request for it.
     fn images_api(&self, model: &str) -> Option<ImagesApi> {
         if self.loads_models && !self.prefix.is_empty() {
             return Some(ImagesApi::Sdapi);

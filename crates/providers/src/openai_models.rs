@@ -60,7 +60,7 @@ fn image_sizing(model: &str) -> ImageSizing {
     }
 }
 
-/// Whether a model thinks, as far as its id tells; others reject an effort.
+/// Whether a model is known to think.
 pub(crate) fn takes_effort(model: &str) -> bool {
     if ["o1", "o3", "o4"]
         .iter()

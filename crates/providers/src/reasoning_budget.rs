@@ -1,8 +1,9 @@
-//! Converts a reasoning budget for models that take an effort.
+//! Fits a reasoning budget to models that take an effort, and an effort to those that take
+//! neither.
 
 use majordomo_llm::{Change, Effort, Request};
 
-/// The effort that comes nearest to a budget in tokens.
+/// The effort that is closest to a budget in tokens.
 pub(crate) fn effort_of(budget: u64) -> Effort {
     match budget {
         ..4_096 => Effort::Low,
@@ -11,7 +12,7 @@ pub(crate) fn effort_of(budget: u64) -> Effort {
     }
 }
 
-/// Replaces a budget by an effort, unless the request has one.
+/// Replaces a budget with an effort, unless the request has one.
 pub(crate) fn budget_to_effort(request: &mut Request) {
     let Some(budget) = request.prompt().reasoning_budget else {
         return;

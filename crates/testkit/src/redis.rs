@@ -1,4 +1,4 @@
-//! A Redis or Valkey server of a test's own.
+//! A Redis or Valkey server for a single test.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ impl Redis {
         format!("redis://{}/0", self.address)
     }
 
-    /// Kills it and starts another one in its place, which knows nothing.
+    /// Kills it and starts an empty one in its place.
     pub fn restart_empty(&mut self) {
         self.stop();
         let port = self.address.port().to_string();
@@ -52,7 +52,7 @@ impl Redis {
             .stderr(Stdio::null())
             .spawn();
         self.child = Some(child.expect("the server starts"));
-        // Connecting is the only sign that it listens.
+        // Only a connection shows that it is listening.
         while TcpStream::connect(self.address).is_err() {
             let ended = self.child.as_mut().map(Child::try_wait);
             assert!(

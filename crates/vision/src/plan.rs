@@ -1,4 +1,4 @@
-//! Decides how each image is replaced, and which ones need a describer.
+//! Decides how each image is replaced, and which images need a describer.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(super) struct DescriptionJob {
 }
 
 impl DescriptionJob {
-    /// Whether a description stays right: inline bytes never change.
+    /// Whether a description stays valid: inline bytes never change.
     pub(super) fn is_lasting(&self) -> bool {
         matches!(self.content, ImageContent::Inline(_))
     }
@@ -125,7 +125,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What identifies an image; empty if it is not described.
+    /// The identity of an image; empty if it is not described.
     fn content(&self, slot: &ImageSlot) -> Bytes {
         let matters = self.is_latest(slot) || self.config.history == History::Cached;
         match matters && self.describers.is_some() {

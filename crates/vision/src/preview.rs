@@ -11,9 +11,9 @@ use super::plan::{DescriptionJob, DescriptionPlan, Planner};
 use super::scope::Scope;
 
 impl Vision {
-    /// What [`describe`](Self::describe) would do, without calling a describer. The request
-    /// is as its target would get it, except that images not described yet are replaced by
-    /// the marker of a failure.
+    /// Predicts [`describe`](Self::describe), without calling a describer. The request is the
+    /// one that its target would get, except that the failure marker replaces images that are
+    /// not described yet.
     pub async fn preview(
         &self,
         mut request: Request,

@@ -10,8 +10,8 @@ use super::cache::CacheKey;
 use super::outcome::DescribeCall;
 use super::single_flight::{CallOrigin, DescriptionResult};
 
-/// One request of one client: its key, its descriptions so far, and the calls they took.
-/// Clones share all of it, so a chain's second attempt does not call again.
+/// One request of one client: its key, its descriptions so far, and their calls. Clones share
+/// this state, so a chain's second attempt does not call again.
 #[derive(Clone)]
 pub struct Scope(Arc<ScopeState>);
 
@@ -35,14 +35,14 @@ impl AttemptGate for DescribeGate {
 }
 
 impl Scope {
-    /// A request of the client with this key name; empty without keys. Descriptions are
-    /// cached for that key alone.
+    /// A request of the client with this key name; empty without keys. Descriptions are cached
+    /// only for that key.
     pub fn of_key(name: impl Into<String>) -> Self {
         Self::new(name.into(), None)
     }
 
-    /// Like [`of_key`](Self::of_key); the gate is asked before every call, as about an
-    /// attempt of the kind [`Describe`](AttemptKind::Describe).
+    /// Like [`of_key`](Self::of_key); the gate is consulted before every call, with an attempt
+    /// of the kind [`Describe`](AttemptKind::Describe).
     pub fn gated(name: impl Into<String>, gate: Arc<dyn AttemptGate>) -> Self {
         Self::new(name.into(), Some(gate))
     }

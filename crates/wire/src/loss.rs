@@ -1,4 +1,4 @@
-//! What a dialect cannot express, and what a writer does about it.
+//! Losses: parts that a dialect cannot express, and how a writer handles them.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -7,7 +7,7 @@ use majordomo_llm::{Change, Dialect, FinishReason, Native, Part};
 
 use crate::json;
 
-/// What happened to a field that a dialect cannot express as it is.
+/// How a writer handled a field that the dialect cannot express unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LossVerb {
@@ -17,7 +17,7 @@ pub enum LossVerb {
     Adjusted,
     /// Content was put into another order.
     Changed,
-    /// Another kind of value was written that says the same.
+    /// An equivalent value of another kind was written.
     Converted,
     /// Nothing was written for it.
     Dropped,
@@ -25,7 +25,7 @@ pub enum LossVerb {
     Folded,
     /// Several values were written as one.
     Joined,
-    /// It was written at another place.
+    /// It was written in another place.
     Moved,
     /// A flag was written as a prefix of the text.
     Prefixed,
@@ -60,12 +60,12 @@ impl fmt::Display for LossVerb {
     }
 }
 
-/// A part of a request or response that a dialect could not express as it was.
+/// A part of a request or response that a dialect could not express unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// The field, by its name in the contract or in the client's dialect.
     pub field: String,
-    /// What happened to it.
+    /// How it was handled.
     pub verb: LossVerb,
     /// The reason, in a few words.
     pub why: String,
@@ -104,8 +104,8 @@ const TRANSPORT: &[&str] = &[
     "eval_duration",
 ];
 
-/// Prefixes of fields that are not part of the content: those in which a server
-/// repeats the request, and those that only direct the writer.
+/// Prefixes of fields that are not part of the content: fields in which a server repeats the
+/// request, and fields that only direct the writer.
 const DIRECTIVES: &[&str] = &["echo.", "field."];
 
 /// The kind of an item that declares tools inside the conversation.
@@ -117,7 +117,7 @@ impl Losses {
         self.record(LossVerb::Dropped, field, why);
     }
 
-    /// Records what happened to a field, once per verb.
+    /// Records how a field was handled, once per verb.
     pub(crate) fn record(&mut self, verb: LossVerb, field: &str, why: impl Into<String>) {
         if self.has(verb, field) {
             return;
@@ -178,7 +178,7 @@ impl Losses {
     /// Records a part that cannot be written, by its kind.
     pub(crate) fn part(&mut self, part: &Part, why: &str) {
         let kind = match part {
-            // Its tools are written, and listed, with the others.
+            // Its tools are written, and listed, with all other tools.
             Part::Opaque(block) if block.kind == ADDITIONAL_TOOLS => return,
             Part::Text(_) => "text",
             Part::Refusal(_) => "refusal",
@@ -192,7 +192,7 @@ impl Losses {
         self.add(kind, why);
     }
 
-    /// Records a finish reason that a client will read as another one.
+    /// Records a finish reason that a client will read as a different one.
     pub(crate) fn finish(&mut self, reason: &FinishReason, understood: &FinishReason) {
         if reason != understood {
             let why = format!("reported as {understood:?}");

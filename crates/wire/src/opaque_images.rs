@@ -34,7 +34,7 @@ impl ImageForms {
         self.part_of(kind, keep(raw))
     }
 
-    /// Like [`part`](Self::part), from a text that is kept already.
+    /// Like [`part`](Self::part), for a text that is already stored.
     pub(crate) fn part_of(&self, kind: impl Into<String>, raw: Json) -> Part {
         let spans = self.find(raw.as_str());
         let block = Opaque::new(self.origin.clone(), kind, raw);
@@ -82,7 +82,7 @@ impl ImageForms {
         if unread.is_empty() {
             return;
         }
-        // A reader may look into a block, and then keep all of it.
+        // A reader may inspect a block, and then keep it as a whole.
         let declared: HashSet<&str> = prompt.images().filter_map(declared_text).collect();
         unread.retain(|image| !declared.contains(image));
         for image in unread {
@@ -157,8 +157,8 @@ impl<'a> BlockObject<'a> {
         self.0.field(index)
     }
 
-    /// Whether its type is one that some dialect has for images. Clients and servers mix
-    /// them up, and no dialect uses one of them for anything else.
+    /// Whether its type denotes an image in any dialect. Clients and servers mix these types
+    /// up, and no dialect uses one of them for anything else.
     pub(crate) fn has_image_type(&self) -> bool {
         let known = ["image", "image_url", "input_image", "image_file"];
         self.text("type")
@@ -196,7 +196,7 @@ pub(crate) fn is_image_base64(media_type: &str, data: &str) -> bool {
     is_image_type(&file_media_type(media_type, &head))
 }
 
-/// Whether a media type is one of images.
+/// Whether a media type denotes an image.
 pub(crate) fn is_image_type(media_type: &str) -> bool {
     starts_with(media_type, "image/")
 }
@@ -221,7 +221,8 @@ pub(crate) fn media_type_of_extension(url: &str) -> Option<&'static str> {
     })
 }
 
-/// The media type of a file: a generic one gives way to that of an image, by its bytes.
+/// The media type of a file. If the declared type is generic and the bytes are an image, its
+/// type is used.
 pub(crate) fn file_media_type(declared: &str, data: &[u8]) -> String {
     let generic = ["", "application/octet-stream", "binary/octet-stream"];
     if generic

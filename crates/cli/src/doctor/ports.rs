@@ -1,4 +1,4 @@
-//! Whether the listeners' ports are free, or a gateway already serves there.
+//! Checks whether the listeners' ports are free, or already used by a gateway.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -50,7 +50,7 @@ pub(super) async fn check(config: &Config, transport: &Transport, findings: &mut
     }
 }
 
-/// What a gateway of ours says about itself.
+/// The self-description of a majordomo gateway.
 async fn running(address: SocketAddr, has_tls: bool, transport: &Transport) -> Option<String> {
     let scheme = if has_tls { "https" } else { "http" };
     let host = match address.ip().is_unspecified() {

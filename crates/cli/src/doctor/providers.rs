@@ -1,4 +1,4 @@
-//! Whether keys are set and well-formed, providers respond, and the clock is right.
+//! Checks whether keys are set and well-formed, providers respond, and the clock is right.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use super::finding::Findings;
 
 /// Time for a provider to list its models.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Clocks that differ less are alike.
+/// The largest difference between clocks that is tolerated.
 const MOST_SKEW: Duration = Duration::from_secs(60);
 const DEMO: &str = "demo";
 
-/// Looks at the keys in the environment, whose values are never shown.
+/// Checks the keys in the environment, whose values are never shown.
 pub(super) fn keys(
     state: &GatewayState,
     environment: &BTreeMap<String, String>,
@@ -67,7 +67,7 @@ pub(super) fn keys(
     }
 }
 
-/// What is wrong with the form of a key.
+/// The problem with the form of a key, if any.
 fn problem(value: &str) -> Option<&'static str> {
     let lower = value.trim().to_ascii_lowercase();
     let placeholder = [

@@ -9,7 +9,7 @@ use majordomo_gateway::{Config, find_config};
 use super::finding::Findings;
 use crate::tool_args::DoctorArgs;
 
-/// Whether other users can read a file; never on systems without such permissions.
+/// Whether other users can read a file; `None` on systems without such permissions.
 #[cfg(unix)]
 fn others_read(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;

@@ -82,7 +82,7 @@ impl Load {
     }
 }
 
-/// What a row of the table says.
+/// The contents of a row of the table.
 struct Row {
     event: Event,
     money: u64,
@@ -98,7 +98,7 @@ struct Row {
 }
 
 impl Row {
-    /// How many nodes' shares may have been used besides what was leased.
+    /// How many nodes' shares of a rate may have been used besides what was leased.
     fn shares(&self) -> u64 {
         self.event.shares().max(self.alone.min(2))
     }
@@ -141,7 +141,7 @@ async fn row(event: Event) -> Option<Row> {
         .await;
     }
     let frozen = healed.elapsed();
-    // Long enough for every lease of before to have ended.
+    // Long enough for every earlier lease to have ended.
     let rest = CONVERGED.saturating_sub(healed.elapsed());
     sleep(rest).await;
     let (sent, woken_late) = load.end().await;
@@ -206,7 +206,7 @@ fn check(row: &Row) {
         "{event:?}: {} requests paid",
         row.money
     );
-    // A dead node wastes what it had leased, at most a sixth of what was left.
+    // A dead node wastes its leases, at most a sixth of the remainder.
     let lost = if *event == Event::KillNode {
         AFFORDABLE / 3
     } else {

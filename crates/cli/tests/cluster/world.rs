@@ -32,7 +32,7 @@ pub(crate) struct World {
 pub(crate) const NAMES: [&str; 3] = ["a", "b", "c"];
 
 impl World {
-    /// Starts everything, or nothing where there are no servers.
+    /// Starts everything, or nothing if there are no servers.
     pub(crate) async fn start(clock: Option<&str>) -> Option<Self> {
         let (redis, postgres) = (Redis::start()?, Postgres::started()?);
         let database = postgres.database();
@@ -71,7 +71,7 @@ impl World {
             })
             .await;
         }
-        // The first exchange makes the store remember; a lease later it grants anew.
+        // The first exchange sets the store's birth date; one lease later it grants new units.
         self.nodes[0].ask("rate", "sk-canary-rate").await;
         sleep(Duration::from_millis(4_200)).await;
     }
@@ -91,7 +91,7 @@ fn config(mock: SocketAddr) -> String {
     )
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) -> Duration {
     let began = Instant::now();
     while !is_so().await {

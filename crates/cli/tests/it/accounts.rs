@@ -104,7 +104,7 @@ impl Accounts {
         majordomo(&arguments).output().await
     }
 
-    /// What a command prints that succeeds.
+    /// The output of a successful command.
     async fn prints(&self, arguments: &[&str]) -> String {
         let done = self.run(arguments).await;
         assert_eq!(done.code, Some(0), "{arguments:?}: {}", done.stderr);

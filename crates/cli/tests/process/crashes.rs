@@ -62,7 +62,7 @@ async fn kill_nine_under_load_leaves_a_sound_ledger_and_a_trace_of_what_was_open
     for kill in 1..=kills {
         let folder = place.path().join("ledger");
         let upstream = Upstream::start((0..200).map(|_| answer())).await;
-        // Whatever it is asked, it does not answer.
+        // It never responds.
         let stalling = Upstream::start((0..4).map(|_| Script::new().read_request().stall())).await;
         let config = format!(
             "{}[providers.slow]\nkind = \"openai\"\nbase_url = \"http://{}/v1\"\napi_key = \"k\"\n\

@@ -1,4 +1,4 @@
-//! Spans are exported as the environment specifies, and never delay the exit.
+//! Spans and metrics are exported as the environment specifies, and never delay the exit.
 
 use majordomo_testkit::{ClosedPort, Script, Upstream};
 

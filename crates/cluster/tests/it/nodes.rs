@@ -125,7 +125,7 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     seen.unwrap_or_else(|_| panic!("never: {what}"));
 }
 
-/// Two nodes that know each other, on a store that is old enough to grant anew.
+/// Two nodes that know each other, on a store that is old enough to grant new units.
 async fn two(url: &str) -> [Running; 2] {
     let both = [start("a", url), start("b", url)];
     until("both joined", || {

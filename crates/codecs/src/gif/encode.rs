@@ -211,7 +211,7 @@ impl Palette {
     }
 }
 
-/// The index of the nearest colour, the first of equals.
+/// The index of the nearest colour; the first one if several are equally near.
 fn nearest([r, g, b]: &[[u8; MAX_COLORS]; 3], color: Color) -> u8 {
     let apart = |a: u8, b: u8| u32::from(a.abs_diff(b)).pow(2);
     let mut far = [0_u32; MAX_COLORS];

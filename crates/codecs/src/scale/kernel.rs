@@ -152,7 +152,7 @@ pub(crate) struct Rows<D> {
     pub(crate) data: D,
     /// Bytes per row.
     pub(crate) stride: usize,
-    /// The bytes of each row that are meant.
+    /// The selected bytes of each row.
     pub(crate) columns: Range<usize>,
 }
 

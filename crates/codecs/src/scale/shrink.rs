@@ -5,7 +5,8 @@ use crate::{CodecError, Job};
 
 /// The largest ratio that the Lanczos kernel reduces by itself.
 const MAX_RATIO: u32 = 16;
-/// The ratio that is left to it at least: aliasing of the means is far below its passband.
+/// The minimum ratio that remains for the kernel, so that aliasing of the means is far below
+/// its passband.
 const LEFT: u32 = 8;
 /// Target pixels between two polls of the stop flag.
 const POLL: usize = 4 << 10;

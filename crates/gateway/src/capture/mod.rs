@@ -16,7 +16,7 @@ pub(crate) use writer::CaptureWriter;
 
 /// Longest response that is kept; the rest is cut off.
 const LONGEST_RESPONSE: usize = 4 << 20;
-/// What an entry costs besides its bytes.
+/// The overhead of an entry.
 const OVERHEAD: usize = 512;
 
 /// The kept requests of a server.
@@ -52,7 +52,7 @@ pub(crate) struct CapturedResponse {
 }
 
 impl Capture {
-    /// Applies a limit; evicts what exceeds it.
+    /// Applies a limit, and evicts entries that exceed it.
     pub(crate) fn resize(&self, most: u64) {
         let mut ring = self.ring();
         ring.most = usize::try_from(most).unwrap_or(usize::MAX);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use super::{Capture, CapturedRequest};
 
-/// Belongs to one request; does nothing once that is evicted.
+/// Belongs to one request; does nothing once the request is evicted.
 #[derive(Clone)]
 pub(crate) struct CaptureWriter {
     capture: Arc<Capture>,

@@ -10,7 +10,7 @@ use super::{
     routes, server, teams, unreachable, vision,
 };
 
-/// Reads every section, then checks what involves more than one.
+/// Reads every section, then checks rules over several sections.
 pub(super) fn read_document(mut root: Section<'_>) -> Config {
     let reader = root.reader;
     let mut config = Config::empty();
@@ -113,7 +113,7 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     config
 }
 
-/// The only version there is. It grows when a default changes its meaning.
+/// The current version, incremented when a default changes.
 const VERSION: u64 = 1;
 
 fn version(field: &ConfigField<'_>) -> Option<u64> {

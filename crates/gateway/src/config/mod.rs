@@ -1,9 +1,9 @@
 //! The configuration file: parsing, diagnostics, reload.
 //!
-//! [`Config::load`] reads a file into plain data or returns *all* of its [`Diagnostics`],
-//! each with its line and a hint. Parsing goes through the typed `reader`: each section
-//! takes the keys it knows and reports the rest. [`Config::registry`] builds the
-//! providers, and [`ConfigWatch`] reads the file again when it changes.
+//! [`Config::load`] reads a file into plain data or returns *all* of its [`Diagnostics`], each
+//! with its line and a hint. Parsing goes through the typed `reader`: each section reads the
+//! keys that it knows and reports all others. [`Config::registry`] builds the providers, and
+//! [`ConfigWatch`] reads the file again when it changes.
 //!
 //! To add a setting: add a field to the type of its section (`server.rs`, `chain.rs`, …),
 //! read it in the `read_…` function there, describe it in `schema`, and list its key in
@@ -139,7 +139,7 @@ pub struct Config {
     pub ledger: LedgerSettings,
     /// Prices beyond the shipped table.
     pub prices: PriceSettings,
-    /// Limits of everyone, and how budgets are kept.
+    /// Limits of everyone, and settings of budgets.
     pub limits: LimitSettings,
     /// Other gateways that share limits with this one.
     pub cluster: Option<ClusterEntry>,
@@ -147,7 +147,7 @@ pub struct Config {
     pub page: PageSettings,
     /// The log.
     pub log: LogSettings,
-    /// What is kept of requests whose key opts in.
+    /// The capture of requests whose key opts in.
     pub capture: CaptureSettings,
     /// The version of the file's meaning, if it states one.
     pub version: Option<u64>,
@@ -160,13 +160,13 @@ pub struct Config {
     pub source: Arc<ConfigSource>,
 }
 
-/// What a reference to a variable that is not set means.
+/// The meaning of a reference to a variable that is not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variables {
     /// An error: the gateway cannot run without the value.
     Required,
-    /// A warning, for programs that call no provider. Whatever depends on the value is not
-    /// judged; a spec becomes `demo/text` and a provider's address an invalid one.
+    /// A warning, for programs that call no provider. Settings that depend on the value are
+    /// not checked; a spec becomes `demo/text` and a provider's address an invalid one.
     Optional,
 }
 
@@ -214,7 +214,7 @@ impl Config {
         Self::load_with(path, environment, Variables::Required)
     }
 
-    /// Like [`load`](Self::load), deciding about variables that are not set.
+    /// Like [`load`](Self::load), with a choice for variables that are not set.
     pub fn load_with(
         path: &Path,
         environment: &BTreeMap<String, String>,
@@ -244,7 +244,7 @@ impl Config {
         Self::parse_with(name, text, environment, Variables::Required)
     }
 
-    /// Like [`parse`](Self::parse), deciding about variables that are not set.
+    /// Like [`parse`](Self::parse), with a choice for variables that are not set.
     pub fn parse_with(
         name: impl Into<String>,
         text: impl Into<String>,

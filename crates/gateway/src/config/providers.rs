@@ -93,7 +93,7 @@ impl DeclaredKind {
 pub(super) const HINT: &str =
     "a provider's name is part of its header: write `[providers.NAME]` for each";
 
-/// Stand for a provider or an address that depends on a variable that is not set.
+/// Placeholders for a provider or an address that depends on a variable that is not set.
 const UNKNOWN: ProviderSource = ProviderSource::Declared {
     kind: DeclaredKind::Demo,
     base_url: None,

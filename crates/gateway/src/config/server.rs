@@ -99,7 +99,7 @@ impl ServerSettings {
     }
 }
 
-/// Why the gateway must not listen on `address`: without keys, only loopback addresses
+/// Returns why the gateway must not listen on `address`: without keys, only loopback addresses
 /// are allowed.
 ///
 /// ```
@@ -114,7 +114,7 @@ pub fn exposed_without_keys(address: SocketAddr, has_keys: bool) -> Option<Strin
     open.then(|| format!("{address} is reachable from other machines, but no key is configured"))
 }
 
-/// Why the operator's listener must not use `address`: it is reachable from other
+/// Returns why the operator's listener must not use `address`: it is reachable from other
 /// machines and no key has a role for it.
 ///
 /// ```

@@ -1,9 +1,9 @@
 //! The built-in demo provider, which needs no upstream.
 //!
 //! `demo/text` accepts text, `demo/vision` reports format and size of images,
-//! `demo/image` draws a small picture, `demo/flaky` fails every third request. Equal
-//! requests get equal responses, so that a first `curl`, a guide and a test can rely on
-//! them.
+//! `demo/slow` takes its time, so that a running request can be watched, `demo/image` draws
+//! a small picture, `demo/flaky` fails every third request. Equal requests get equal
+//! responses, so that a first `curl`, a guide and a test can rely on them.
 //!
 //! May use `clip`.
 

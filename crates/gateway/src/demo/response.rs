@@ -13,13 +13,13 @@ use crate::clip::clip;
 
 /// Bytes per token, as in the plain estimate.
 const BYTES_PER_TOKEN: usize = 4;
-/// How many words of the prompt are echoed.
+/// Maximum words of the prompt to echo.
 const ECHOED_WORDS: usize = 12;
-/// How many bytes of a word are echoed.
+/// Maximum bytes of a word to echo.
 const MAX_WORD_BYTES: usize = 64;
-/// How many images, and tool results, are listed.
+/// Maximum images, and tool results, to list.
 const MAX_LISTED: usize = 20;
-/// How many stop sequences are applied.
+/// Maximum stop sequences to apply.
 const MAX_STOPS: usize = 16;
 
 /// The complete response of the model `id`.

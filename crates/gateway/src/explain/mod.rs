@@ -31,7 +31,7 @@ use crate::routes::{DryRun, Route, RoutingContext};
 use crate::state::{GatewayState, session};
 
 impl GatewayState {
-    /// Explains what would happen to a request.
+    /// Explains how a request would be handled.
     pub async fn explain(&self, input: &ExplainRequest) -> Result<Explanation> {
         let (mut explanation, _, previews) = self.dry_run(input).await?;
         let plans = previews

@@ -56,7 +56,7 @@ pub enum FetchError {
     NoImage {
         /// The host.
         host: String,
-        /// The type it has instead.
+        /// Its actual type.
         kind: String,
     },
     /// The byte budget is exhausted.

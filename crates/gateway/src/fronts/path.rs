@@ -32,7 +32,7 @@ pub(crate) enum Endpoint {
     Embeddings(Front),
     /// Image generation or edits, in OpenAI's dialect.
     Images(ImageCall),
-    /// `/`, a liveness text for humans.
+    /// `/`, a text that shows humans that the gateway runs.
     Root,
     /// Liveness probe.
     Healthz,
@@ -44,7 +44,7 @@ pub(crate) enum Endpoint {
     NotFound(Front, String),
 }
 
-/// What to do with images.
+/// The operation on images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ImageCall {
     /// Generate new ones.
@@ -60,7 +60,7 @@ pub(crate) enum StreamMode {
     FromBody,
     /// By path: server-sent events.
     Events,
-    /// By path: one JSON array, Gemini's format without `alt=sse`.
+    /// Streamed as one JSON array, by path: Gemini's format without `alt=sse`.
     Array,
     /// By path: not streamed.
     No,

@@ -50,7 +50,7 @@ pub(crate) async fn generate(
 struct PlannedRequest {
     request: Request,
     chain: Chain,
-    /// Serves if a budget covers this and not `chain`.
+    /// Serves if a budget covers it but not `chain`.
     cheaper: Option<Chain>,
     stream: bool,
     options: ReplyOptions,
@@ -178,8 +178,8 @@ async fn respond_whole(
     encode_response(front, &response, options, asked.as_ref(), admitted)
 }
 
-/// The client's request, if responses repeat some of it. Others stay unshared, so that
-/// editing them needs no copy.
+/// The client's request, if responses repeat parts of it. Any other request stays unshared, so
+/// that editing it needs no copy.
 fn repeated(front: Front, request: &Request) -> Option<Request> {
     (front == Front::Responses).then(|| request.clone())
 }
@@ -317,7 +317,7 @@ async fn respond_streaming(
     }
 }
 
-/// A stream that begins and fails.
+/// A stream that begins and then fails.
 fn failed_stream(writer: &mut dyn StreamWriter, error: &ClientError) -> Body {
     let mut out = BytesMut::new();
     let begun = Event::Start {

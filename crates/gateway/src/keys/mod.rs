@@ -1,9 +1,9 @@
-//! Client keys: who may call the gateway, and which models.
+//! Client keys: they determine who may call the gateway, and which models.
 //!
 //! Keys are stored as their SHA-256, looked up by a prefix of it and compared in constant
-//! time. A client cannot choose a hash, so lookup time reveals nothing about how close a
-//! guess is. A request's key is checked in `trust::authenticate`, which looks it up here;
-//! `config` reads the entries of the file and `stored_keys` the stored ones. Uses no other module.
+//! time. A client cannot choose a hash, so lookup time reveals nothing about how close a guess
+//! is. A request's key is checked in `trust::authenticate`, which looks it up here; `config`
+//! reads the entries of the file and `stored_keys` the stored ones. Uses no other module.
 
 mod client_key;
 mod entry;
@@ -51,7 +51,7 @@ struct KnownSecret {
 /// A stored key with its secrets.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredGrant {
-    /// Its own secret is not used.
+    /// The entry, whose own secret is not used.
     pub(crate) entry: KeyEntry,
     /// Hashes, and when each stops working, in milliseconds of Unix time.
     pub(crate) secrets: Vec<(Hash, Option<i64>)>,
@@ -62,7 +62,7 @@ pub(crate) struct StoredGrant {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyRefusal {
-    /// No key has this secret, or no longer.
+    /// No key has this secret, or it has stopped working.
     #[error("the key is unknown")]
     Unknown,
     /// The key of this name has expired.
@@ -108,8 +108,8 @@ impl ClientKeys {
         keys
     }
 
-    /// Adds stored keys. A key of the file keeps its name: a stored one with the same is
-    /// left out, as is one whose team does not exist.
+    /// Adds stored keys, except for those with the name of a key in the file or with a team
+    /// that does not exist.
     pub(crate) fn with_stored(
         mut self,
         grants: &[StoredGrant],
@@ -159,7 +159,7 @@ impl ClientKeys {
         self.all().find(|key| key.name() == name).cloned()
     }
 
-    /// All names; a key with several secrets occurs as often.
+    /// All names; a key with several secrets occurs once for each.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.all().map(|key| key.name())
     }
@@ -171,7 +171,7 @@ impl ClientKeys {
         names.any(|name| Some(name) != first)
     }
 
-    /// All keys; one with several secrets occurs as often.
+    /// All keys; a key with several secrets occurs once for each.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<ClientKey>> {
         self.secrets.values().flatten().map(|secret| &secret.key)
     }

@@ -1,4 +1,4 @@
-//! Labelled counters and gauges: atomics behind an append-only map.
+//! What is counted by labels, and gauges: atomics behind an append-only map.
 
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;

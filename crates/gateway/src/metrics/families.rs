@@ -1,10 +1,10 @@
 //! Every metric of `/metrics`, with its kind and labels.
 //!
-//! The page shows nothing else. Tests compare this list with `docs/guide/metrics.md`, and
-//! write the dashboard and the alert rules in `deploy` from it. Names follow Prometheus'
+//! `/metrics` shows no others. Tests compare this list with `docs/guide/metrics.md`, and
+//! generate the dashboard and the alert rules in `deploy` from it. Names follow Prometheus'
 //! conventions: base units as suffixes, `_total` for counters.
 
-/// What a metric is to Prometheus.
+/// The type of a metric in Prometheus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MetricKind {
     /// Only grows, until the process ends.

@@ -1,4 +1,4 @@
-//! A histogram of durations.
+//! A histogram with fixed buckets.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

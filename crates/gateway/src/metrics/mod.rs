@@ -1,9 +1,9 @@
 //! The Prometheus metrics of `/metrics`.
 //!
-//! Every request is counted once, when it ends, without taking a lock that requests
-//! wait for. Clients can invent target names, so their number and length are bounded;
-//! no label holds content or a key. `families` lists every metric; the page can show
-//! no other. May use `clip`, `outcome` and `record`.
+//! Every request is counted once, when it ends, without taking a lock that requests wait for.
+//! Clients can invent target names, so their number and length are bounded; no label holds
+//! content or a key. `families` lists every metric; `/metrics` can show no others. May use
+//! `clip`, `outcome` and `record`.
 
 mod counter;
 pub(crate) mod families;
@@ -53,8 +53,7 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Gives these targets a label of their own, regardless of names that clients
-    /// invent.
+    /// Gives each of these targets its own label, regardless of names that clients invent.
     pub(crate) fn configure(&self, targets: BTreeSet<String>) {
         self.targets.configure(targets);
     }
@@ -114,7 +113,7 @@ impl Metrics {
         }
     }
 
-    /// Counts the prompt of a route's request, and how much of it a provider's cache held.
+    /// Counts the prompt of a route's request, and the part that a provider's cache held.
     fn prompted(&self, route: &str, usage: &Usage) {
         for (kind, count) in [
             ("input", usage.input),
@@ -128,7 +127,7 @@ impl Metrics {
         }
     }
 
-    /// Counts what a call used. One that failed before it used anything is free.
+    /// Counts the usage of a call. A call that failed before it used any tokens is free.
     fn charged(&self, call: &UpstreamCall) {
         if call.outcome == CallOutcome::Failed && call.usage == Usage::default() {
             return;

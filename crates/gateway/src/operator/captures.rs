@@ -1,8 +1,7 @@
-//! `/api/captures/{id}`: what a client of a key that opted in sent and received, and its
-//! images before and after each target's limits.
+//! `/api/captures/{id}`: the request and response of a key that opted in, with its images
+//! before and after fitting to each target.
 //!
-//! What a target received is computed again from the request: fitting an image gives the
-//! same bytes each time.
+//! What a target received is computed again, see `captured_images`.
 
 use std::sync::Arc;
 
@@ -118,7 +117,8 @@ fn shown(request: &CapturedRequest) -> Response<OperatorBody> {
     json_page(StatusCode::OK, &body)
 }
 
-/// The bytes of an image whose type is what its bytes say; nothing else is served as one.
+/// The bytes of an image, whose type is detected from the bytes; nothing else is served as an
+/// image.
 fn bytes(image: &Image) -> Response<OperatorBody> {
     let data: Bytes = (*image.data).clone();
     let kind = match measure(&data).map(|header| header.format.media_type()) {

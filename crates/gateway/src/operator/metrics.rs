@@ -1,4 +1,4 @@
-//! `/metrics`: all metrics of the gateway and its stores.
+//! All metrics of the gateway and its stores, as `/metrics` shows them and a collector gets them.
 
 use majordomo_cluster::{StoreState, StoreStatus};
 

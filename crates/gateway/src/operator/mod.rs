@@ -1,9 +1,9 @@
 //! The operator's listener: the web page, health, metrics, recent requests, dry runs, keys and
 //! teams.
 //!
-//! Separate from the client listener, so that it responds while that one is saturated.
-//! On loopback no key is required; elsewhere a key of role `viewer` may read what concerns
-//! its team and one of role `operator` may do everything. Serves TLS if the gateway does.
+//! Separate from the client listener, so that it responds while that one is saturated. On
+//! loopback no key is required; elsewhere a key of role `viewer` may read its team's data, and
+//! a key of role `operator` may do everything. Serves TLS if the gateway does.
 //!
 //! May use `stored_keys`, `bench_history`, `explain`, `fronts`, `handlers`, `live`, `metrics`, `quota`, `refusal`,
 //! `routes`, `server`, `state`, `traces` and `trust`.
@@ -60,7 +60,7 @@ use crate::stored_keys::AccessRequest;
 use crate::traces::RequestTrace;
 use crate::trust::{Visible, is_listed};
 
-/// Where single requests are.
+/// The path prefix of single requests.
 const TRACES: &str = "/api/requests/";
 /// Takes a request as its body.
 const EXPLAIN: &str = "/api/explain";
@@ -76,7 +76,7 @@ const SHORT_BODY: usize = 64 * 1024;
 /// holds one.
 const CONNECTIONS: usize = 256;
 
-/// What the listener's requests share.
+/// State shared by the listener's requests.
 pub(crate) struct OperatorContext {
     server: Arc<ServerContext>,
     publisher: Publisher,
@@ -191,7 +191,7 @@ async fn respond(
     let state = context.state.load_full();
     // Probes need no key and no Host check: they reveal nothing protected.
     let is_probe = matches!(path, "/healthz" | "/readyz");
-    // The form to sign in needs its style; assets reveal nothing protected either.
+    // The sign-in form needs its style; assets reveal nothing protected either.
     if let Some(asset) = majordomo_page::asset(path)
         && request.method() == Method::GET
         && state.config().page.enabled

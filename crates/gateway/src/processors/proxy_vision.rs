@@ -15,8 +15,8 @@ pub(crate) const POSITION: &str = "proxy_vision";
 /// The vision proxy.
 pub(super) struct ProxyVision;
 
-/// What the vision proxy uses of a request: the engine of its configuration, and the
-/// record of its describer calls.
+/// The context of a request that the vision proxy uses: the engine of its configuration, and
+/// the record of its describer calls.
 #[derive(Clone)]
 pub(crate) struct DescribeContext {
     pub(crate) vision: Arc<Vision>,

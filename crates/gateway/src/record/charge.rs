@@ -1,4 +1,4 @@
-//! What a call counts for: how its tokens are known, and what they cost.
+//! The charge of a call: how its tokens are known, and what they cost.
 
 use majordomo_ledger::{Cost, SettleClass};
 

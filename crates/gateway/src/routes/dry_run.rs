@@ -1,4 +1,4 @@
-//! Dry run of a route: what would happen to a request.
+//! Dry run of a route: how it would handle a request.
 
 use std::sync::Arc;
 

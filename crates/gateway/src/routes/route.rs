@@ -33,7 +33,7 @@ pub(crate) struct Route {
     pub(crate) auto_cache: Option<bool>,
 }
 
-/// What routing uses besides the request itself.
+/// The context that routing uses besides the request itself.
 pub(crate) struct RoutingContext<'a> {
     pub(crate) model: &'a str,
     pub(crate) key: Option<&'a str>,
@@ -45,7 +45,7 @@ pub(crate) struct RoutingContext<'a> {
     /// Whether a trace is recorded.
     pub(crate) traced: bool,
     /// Whether the request is served: the pick takes a turn and pins the session, and
-    /// processors call services. Otherwise all of it is only predicted.
+    /// processors call services. Otherwise, these steps are only predicted.
     pub(crate) binding: bool,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Routed {
     pub(crate) trace: RouteTrace,
 }
 
-/// Why a request was routed as it was. Quotes nothing of the request, so it may be kept.
+/// Why a request was routed as it was. Does not quote the request, so it may be kept.
 #[derive(Debug)]
 pub(crate) struct RouteTrace {
     /// The route's name.
@@ -84,7 +84,7 @@ pub(crate) struct RouteTrace {
     pub(crate) because: &'static str,
 }
 
-/// A partition to pick from, and how.
+/// A partition to pick from, and the way to pick.
 pub(super) struct PartitionPick<'a> {
     /// The rule it belongs to; `None` for the route itself.
     pub(super) rule: Option<RuleIndex>,
@@ -250,7 +250,8 @@ impl Route {
         }
     }
 
-    /// Orders the services: those of the destination first, then the route's.
+    /// Orders the services: those of the destination first, then the route's. The chain skips
+    /// what the balancer left out, such as a benched service, and names it if all else fails.
     pub(super) fn ordered(
         &self,
         context: &RoutingContext<'_>,

@@ -12,7 +12,8 @@ use super::context::ServerContext;
 use crate::refusal::RequestRefusal;
 
 /// Reads a request's body and admits it, immediately or through the queue. Dropping the
-/// future releases everything it holds, including its position in the queue.
+/// future releases everything it holds, including its position in the queue. A refusal comes
+/// with what is left of the body.
 pub(super) async fn admit_body(
     admission: &Admission,
     flow: Flow,

@@ -183,7 +183,7 @@ impl BodyReader {
         })
     }
 
-    /// Upper bound of the body's length, as far as known.
+    /// The known upper bound of the body's length.
     fn expected(&self) -> u64 {
         if self.announced > 0 {
             self.announced.min(self.max_body)

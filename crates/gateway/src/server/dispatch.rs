@@ -92,7 +92,7 @@ pub(super) async fn dispatch(
 }
 
 /// Rejects a request with a bad head, from outside the trust boundary or without a
-/// valid key; serves any other. Takes the body only if it is read.
+/// valid key; serves any other. Leaves what is not read of the body.
 async fn admit(
     context: &Arc<ServerContext>,
     state: &Arc<GatewayState>,
@@ -268,7 +268,7 @@ async fn serve_heavy(
     }
 }
 
-/// A panic fails one request, not the others of its connection.
+/// A panic fails one request, not the other requests of its connection.
 ///
 /// A combinator, because an `async fn` would reserve room for the large future twice: as
 /// its argument and where it awaits.

@@ -1,4 +1,4 @@
-//! A response body with the guards that must live as long as it.
+//! A response body with the guards that must live as long as the body.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -51,7 +51,7 @@ impl GuardedBody {
         }
     }
 
-    /// Copies what is sent to the capture.
+    /// Copies the bytes that are sent to the capture.
     pub(super) fn copied_to(mut self, captured: Option<CaptureWriter>) -> Self {
         self.captured = captured;
         self

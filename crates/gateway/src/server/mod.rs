@@ -111,8 +111,10 @@ impl Server {
         Arc::clone(&self.context)
     }
 
-    /// Serves until `stop` resolves, then drains. Requests still running when the drain
-    /// timeout expires end with an error in their client's dialect.
+    /// Serves until `stop` resolves, then drains. During `grace` connections are still
+    /// accepted, but the server is not ready and each HTTP/1 connection serves one more
+    /// request. Requests still running when the drain timeout expires end with an error in
+    /// their client's dialect.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self {
             listener,

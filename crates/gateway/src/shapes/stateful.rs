@@ -1,13 +1,14 @@
-//! Handles fields and items that refer to a conversation stored by the provider.
+//! Handles requests that refer to what only the provider has: a stored conversation or
+//! prompt, cached content, an encrypted summary, an uploaded image.
 //!
-//! The gateway does not store it. Such references are passed on to their own dialect, and
+//! The gateway stores none of it. Such references are passed on to their own dialect, and
 //! other targets are skipped: a response to half a conversation would be worse than none.
 
 use majordomo::chain::{Shape, Shaped, TargetView};
 use majordomo::llm::Dialect;
 use majordomo::{BoxFuture, Error, ErrorKind, Part, Request, Result};
 
-/// Rejects targets that lack the provider's stored conversation.
+/// Rejects targets that cannot resolve a reference of the request.
 pub(crate) struct Stateful;
 
 const NEEDS_MEMORY: [&str; 3] = ["previous_response_id", "conversation", "thread"];

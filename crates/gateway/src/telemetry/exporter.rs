@@ -1,4 +1,4 @@
-//! Exports batches of spans as OTLP over HTTP, with the providers' transport.
+//! Exports batches of spans.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};

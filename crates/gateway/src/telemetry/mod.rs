@@ -1,8 +1,9 @@
-//! OpenTelemetry spans of requests, behind the feature `otel`.
+//! OpenTelemetry spans of requests and metrics, behind the feature `otel`.
 //!
-//! A sink that builds spans from finished requests, so a running one pays for a few
-//! recorded fields and nothing per token. `OTEL_*` variables configure the exporter;
-//! without an endpoint there is no such sink. May use `outcome` and `record`.
+//! Spans and histograms of calls are made of finished requests, so a running one pays for a
+//! few recorded fields and nothing per token. All other metrics are those of `/metrics`.
+//! `OTEL_*` variables configure the export; without an endpoint there is none. May use
+//! `metrics`, `outcome` and `record`.
 
 mod attributes;
 mod calls;

@@ -1,4 +1,4 @@
-//! Attribute names: the current GenAI and HTTP semantic conventions, and our own.
+//! Names of attributes and metrics: the current GenAI and HTTP semantic conventions, and our own.
 //!
 //! Spelled out here because the constants of the conventions' crate lag behind and are
 //! deprecated.

@@ -7,7 +7,7 @@ use majordomo_wire::Protocol;
 use super::attributes::Attributes;
 use super::names;
 
-/// Services with a name in the conventions, or a well-known one, by host suffix.
+/// Services by host suffix, with their name in the conventions or a well-known one.
 const SERVICES: [(&str, &str); 13] = [
     ("api.openai.com", "openai"),
     ("openai.azure.com", "azure.ai.openai"),

@@ -1,4 +1,4 @@
-//! Checks the key that a client presents, wherever its dialect puts it.
+//! Checks the key that a client presents, in any place where a dialect puts it.
 //!
 //! Wrong keys are throttled per address, over both listeners.
 
@@ -74,7 +74,7 @@ pub(crate) fn presents_key(headers: &HeaderMap, uri: &Uri) -> bool {
 fn presented(headers: &HeaderMap, uri: &Uri) -> Vec<String> {
     let mut own = headers.get_all(GATEWAY_KEY).iter().peekable();
     if own.peek().is_some() {
-        // Whatever else the request has is a credential of its own with a provider.
+        // Any other credential in the request is the client's own with a provider.
         let text =
             |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).trim().to_owned();
         return own.map(text).collect();

@@ -1,11 +1,11 @@
 //! The trust boundary: decides which requests either listener accepts.
 //!
-//! `Host` and `Origin` are checked from the head alone, before the body is read, for
-//! every path except the health checks. A browser sends requests on behalf of any open
-//! page and says so: in `Origin`, in `Sec-Fetch-Site`, and in the name that the page used
-//! as `Host`. `authenticate` checks a client's key, `role` its role on the operator's listener,
-//! whose `paths` are listed, `session` the cookies of signed-in browsers, and `auth_throttle`
-//! limits wrong keys.
+//! `Host` and `Origin` are checked from the head alone, before the body is read, for every
+//! path except the health checks. A browser sends requests on behalf of any open page and
+//! reveals this in `Origin`, in `Sec-Fetch-Site`, and in `Host`, the name that the page used.
+//! `authenticate` checks a client's key, `role` its role on the operator's listener, whose
+//! `paths` are listed, `session` the cookies of signed-in browsers, and `auth_throttle` limits
+//! wrong keys.
 //!
 //! May use `keys` and `refusal`. Knows no dialect, route or target.
 
@@ -56,9 +56,9 @@ pub(crate) enum Boundary<'a> {
 /// The sender of an accepted request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Caller {
-    /// A program, or a page of this listener. With keys configured also a page of any
-    /// site: browsers never add a key on their own, and without CORS headers they
-    /// withhold the response from the page.
+    /// A program, or a page of this listener. If keys are configured, also a page of any site:
+    /// browsers never add a key on their own, and without CORS headers they withhold the
+    /// response from the page.
     Direct,
     /// A page of an allowed site, with its origin.
     Page(HeaderValue),
@@ -144,7 +144,7 @@ impl Boundary<'_> {
         }
         let own = origin::is_own(origin, uri, headers) && !is_cross_origin(headers);
         let near = own || (origin::is_app(origin) && matches!(self, Self::Clients { .. }));
-        // Our own pages need no preflight; all others are rejected.
+        // The gateway's own pages need no preflight; all other pages are rejected.
         let asks_first = Preflight::read(method, origin, headers).is_some();
         if asks_first || (self.refuses_foreign() && !near) {
             return Err(self.refusal(origin::quotable(origin)));

@@ -1,4 +1,4 @@
-//! A collector that accepts and exposes every span.
+//! A collector that accepts and exposes every span and every metric.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! Spans as a collector receives them: real sockets, scripted upstreams.
+//! Spans and metrics as a collector receives them: real sockets, scripted upstreams.
 //!
 //! A separate binary because it needs the feature `otel`.
 

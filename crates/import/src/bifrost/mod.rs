@@ -1,7 +1,7 @@
 //! Bifrost's `config.json`.
 //!
-//! Each key of a provider becomes a provider of its own; models that several keys serve get
-//! a route that balances them. Virtual keys become keys, with their budgets and limits.
+//! Each key of a provider becomes a separate provider; models that several keys serve get a
+//! route that balances them. Virtual keys become keys, with their budgets and limits.
 
 mod client;
 mod governance;

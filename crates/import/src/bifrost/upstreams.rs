@@ -56,7 +56,7 @@ pub(super) fn provider(name: &str, entry: &Field<'_>, draft: &mut Draft) {
         connection.base_url.get_or_insert(OutputText::literal(url));
     }
     let kind = built_in.map_or("openai", |row| row.2);
-    // The built-in provider, as it is, needs neither a kind nor an address.
+    // The unmodified built-in provider needs neither a kind nor an address.
     let is_own = base_type.is_some() || compatible.is_some() || built_in.is_none();
     let is_own = is_own || connection != Connection::default();
     if is_own {
@@ -234,7 +234,7 @@ fn upstream_key(
     Some(services)
 }
 
-/// The address of a service that is known by name, where none is set.
+/// The address of a well-known service, if none is set.
 fn complete_address(name: &str, connection: &mut Connection) {
     let url = crate::built_in::BUILT_IN
         .iter()

@@ -1,4 +1,4 @@
-//! Documented keys without a counterpart, and why.
+//! Documented keys without a counterpart, with the reasons.
 //!
 //! A key that is neither read elsewhere nor listed here is reported as unknown.
 

@@ -1,7 +1,7 @@
 //! LiteLLM's `config.yaml`.
 //!
-//! A model group becomes a route, its deployments services, and the groups that it falls
-//! back to services of later tiers. `known` has the keys without a counterpart.
+//! A model group becomes a route, its deployments become services, and the groups to which it
+//! falls back become services of later tiers. `known` has the keys without a counterpart.
 
 mod deployments;
 mod fallbacks;

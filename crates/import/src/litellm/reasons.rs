@@ -1,6 +1,6 @@
 //! Why a key has no counterpart.
 
-/// A reason, and the keys that it holds for.
+/// A reason, and the keys to which it applies.
 pub(super) type Reasons = &'static [(&'static str, &'static str)];
 
 pub(super) const TRACKING: &str =

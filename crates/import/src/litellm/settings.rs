@@ -5,7 +5,7 @@ use crate::draft::{Draft, DraftKey, DraftLimits, dollars, seconds};
 use crate::secret::reference;
 use crate::source::Field;
 
-/// What applies to all deployments.
+/// Settings that apply to all deployments.
 #[derive(Debug, Default)]
 pub(super) struct Settings {
     pub(super) timeout: Option<String>,
@@ -18,7 +18,7 @@ pub(super) fn read(root: &Field<'_>, draft: &mut Draft) -> Settings {
     let general = root.get("general_settings");
     let library = root.get("litellm_settings");
     let router = root.get("router_settings");
-    // Settings of the router win over those of the library.
+    // Settings of the router take precedence over those of the library.
     for section in [&router, &library].into_iter().flatten() {
         reliability(section, draft);
         timeouts(section, draft, &mut settings);
@@ -210,7 +210,7 @@ fn money(library: &Field<'_>, draft: &mut Draft) {
     }
 }
 
-/// Flags whose effect majordomo always has, or never.
+/// Flags whose effect is always on, or always off, in majordomo.
 fn flags(library: &Field<'_>) {
     if let Some(field) = library.get("drop_params") {
         match field.flag() {

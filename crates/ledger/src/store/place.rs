@@ -1,4 +1,4 @@
-//! Where a ledger is, and how it is opened.
+//! The location of a ledger.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use super::{
     StoreError,
 };
 
-/// Where a ledger is.
+/// The location of a ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StorePlace {

@@ -2,6 +2,11 @@
 //!
 //! A local semaphore has as many units as this node holds seats. Requests in the queue are
 //! demand; seats beyond what is in use are given back when other nodes wait for them.
+//!
+//! A node that loses the store goes on with what it holds while its lease lasts, then with
+//! the part of it that is within its share. The share itself is its own only when no other
+//! node uses what was leased to it: a store that this node alone has lost keeps that much
+//! back from the end of the lease on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,9 +16,9 @@ use super::traffic::{StoreView, TrafficAsk, TrafficGrant};
 use crate::bounds::Bounds;
 use crate::semaphore::FairSemaphore;
 
-/// How often seats that are held are renewed.
+/// How often held seats are renewed.
 const RENEW: Duration = Duration::from_secs(1);
-/// How often, while nodes compete for them.
+/// The same, while nodes compete for seats.
 const CONTENDED: Duration = Duration::from_millis(100);
 
 pub(super) struct SharedSeats {
@@ -44,7 +49,7 @@ impl SharedSeats {
         self.seats.accept_up_to(capacity);
     }
 
-    /// A request wants a seat. Says what has to be asked of the store.
+    /// A request wants a seat. Returns a necessary exchange with the store.
     pub(super) fn wanted(&mut self, now: Duration, store: StoreView) -> Option<TrafficAsk> {
         self.exchange.used(now);
         if self.exchange.is_alone(now, store) {
@@ -80,7 +85,7 @@ impl SharedSeats {
         })
     }
 
-    /// Gives everything back that is not in use, at the end of the process.
+    /// Returns all unused seats, at the end of the process.
     pub(super) fn release(&mut self, now: Duration, store: StoreView) -> Option<TrafficAsk> {
         self.exchange.cool();
         let held = self.exchange.held(now) > 0;
@@ -93,7 +98,7 @@ impl SharedSeats {
         let waiting = self.seats.waiting() as u64;
         let spare = self.capacity / (4 * store.nodes);
         let busy = in_use + waiting.max(more);
-        // What others wait for is not kept in reserve.
+        // Seats that other nodes wait for are not kept in reserve.
         let want = match self.contended || !self.exchange.is_warm(now) {
             true => busy,
             false => (busy + spare).max(1),
@@ -147,7 +152,7 @@ impl SharedSeats {
         self.exchange.held(now) == 0 && self.seats.in_use() == 0
     }
 
-    /// What was held and not renewed belongs to others.
+    /// Seats that were not renewed belong to other nodes.
     fn lapse(&mut self, now: Duration) {
         let over = !self.exchange.alone && self.exchange.held(now) == 0;
         if over && self.seats.total() > 0 {

@@ -1,7 +1,7 @@
 //! The registry: providers, aliases and DSN schemes by name.
 //!
-//! A registry is shared by cloning and may be changed while in use; chains that were
-//! parsed before keep what they were parsed with. May use every other module.
+//! A registry is shared by cloning and may be changed while in use; existing chains do not
+//! change. May use every other module.
 
 mod builder;
 mod builtin;
@@ -56,7 +56,7 @@ struct RegistryShared {
     names: RwLock<RegistryNames>,
     environment: Environment,
     health: Health,
-    /// The keys that conversations are with.
+    /// The keys that conversations use.
     conversations: ConversationTables,
     chain: Arc<ChainConfig>,
     observers: Observers,
@@ -68,8 +68,8 @@ struct RegistryNames {
     aliases: BTreeMap<String, String>,
     schemes: BTreeMap<String, SchemeFactory>,
     resolvers: Vec<Arc<dyn Resolver>>,
-    /// DSNs that could not be used when they were loaded. They are tried again when their
-    /// provider is looked up, since its scheme may have been registered meanwhile.
+    /// DSNs that were unusable when they were loaded. They are tried again when their provider
+    /// is looked up, since its scheme may have been registered in the meantime.
     unusable: BTreeMap<String, SecretString>,
 }
 
@@ -191,7 +191,7 @@ impl Registry {
         self.read().providers.keys().cloned().collect()
     }
 
-    /// Why the environment's unusable providers are unusable.
+    /// The environment's unusable providers, with the reasons.
     pub fn unusable(&self) -> Vec<SpecError> {
         let names: Vec<String> = self.read().unusable.keys().cloned().collect();
         let problem = |name: String| self.provider(&name).err();
@@ -261,7 +261,7 @@ impl Registry {
         self.read().aliases.get(name).cloned()
     }
 
-    /// Consults the resolvers, without any lock: they do I/O.
+    /// Consults the resolvers without holding a lock, because they do I/O.
     async fn dynamic_alias(&self, name: &str) -> Result<String, SpecError> {
         let resolvers = self.read().resolvers.clone();
         for resolver in resolvers {
@@ -308,3 +308,4 @@ fn bad_dsn(name: &str, cause: DsnError) -> SpecError {
         cause,
     }
 }
+    /// Changes the names; no chain outlives that.

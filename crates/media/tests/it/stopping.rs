@@ -1,4 +1,5 @@
-//! A stopped job ends, wherever it is: within 100 ms of its own CPU time.
+//! Work polls its stop flag often enough to end within 100 ms of its own CPU time, at whatever
+//! moment it is stopped.
 
 use std::sync::mpsc;
 use std::thread;

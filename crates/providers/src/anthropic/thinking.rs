@@ -13,8 +13,7 @@ const MIN_BUDGET: u64 = 1_024;
 const TAKES_EFFORT: &str = "the model takes an effort instead";
 const WITHOUT_THOUGHT: &str = "a tool call of this turn has lost its thought";
 
-/// Changes settings that the model would reject. A `thinking` object of a Messages
-/// client that the contract cannot represent is kept.
+/// Changes settings that the model would reject.
 pub(super) fn fit_thinking(request: &mut Request, claude: ClaudeModel) {
     let native = request.prompt().native.as_deref();
     if native.is_some_and(|native| native.get("thinking").is_some()) {
@@ -121,7 +120,7 @@ fn has_step_without_thought(request: &Request) -> bool {
         let is_assistant = step[0].role == Role::Assistant;
         let calls = step.iter().flat_map(Message::tool_calls).next().is_some();
         let mut parts = step.iter().flat_map(|message| &message.parts);
-        // What the writer leaves out does not count.
+        // Parts that the writer omits do not count.
         let first = parts.find(|part| !is_foreign_reasoning(part));
         is_assistant && calls && !matches!(first, Some(Part::Reasoning(_)))
     })

@@ -1,12 +1,12 @@
 //! Providers over HTTP: a recipe, settings, and the transport.
 //!
-//! [`HttpProvider`] creates [`model`]s; [`base_url`] checks its address. [`preflight`] rejects requests that a
-//! target is known not to support. [`streamed_body`] reads a streamed response,
-//! which [`event_decoder`] decodes and [`raw_chunks`] forwards verbatim.
-//! [`discovered_traits`] caches discovered capabilities, [`model_list`] pages
-//! through model lists, [`quota`] reads what is left of a key's rate limits,
-//! [`image_model`] and [`embedding_model`] are what a model does besides chatting, and
-//! [`offload`] decodes large bodies off the async threads.
+//! [`HttpProvider`] creates [`model`]s; [`base_url`] checks its address. [`preflight`] rejects
+//! requests that a target is known not to support. [`streamed_body`] reads a streamed
+//! response, which [`event_decoder`] decodes and [`raw_chunks`] forwards verbatim.
+//! [`discovered_traits`] caches discovered capabilities, [`model_list`] pages through model
+//! lists, [`quota`] reads the remaining rate limits of a key, [`attribution`] names the
+//! provider in errors, [`image_model`] and [`embedding_model`] are a model's operations
+//! besides chat, and [`offload`] decodes large bodies off the async threads.
 
 mod base_url;
 mod by_key;
@@ -73,11 +73,11 @@ struct HttpProviderInner {
     fingerprint: Fingerprint,
     timeouts: Timeouts,
     settings: Settings,
-    /// Shared by the keys of a provider with several.
+    /// Shared by all keys of a provider.
     traits: Arc<Cache<String, Arc<DiscoveredTraits>>>,
     /// This provider with each of its keys, if it has several.
     by_key: Vec<HttpProvider>,
-    /// Whether responses are searched for the quota of the key, which is one of several.
+    /// Whether to read the key's quota from responses, because the provider has several keys.
     reads_quota: bool,
 }
 
@@ -303,7 +303,7 @@ impl HttpProvider {
             now: self.transport().now(),
         };
         let error = self.recipe().protocol().codec().read_error(&failed);
-        // Not every dialect has the delay in the body; the header may have it.
+        // The delay may be only in the header, not in the body.
         let delay = error.retry_after().or(head.retry_after());
         head.add_to(error).with_retry_after(delay)
     }

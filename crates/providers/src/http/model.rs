@@ -20,12 +20,12 @@ use super::{HttpProvider, client_credential, model_list, offload, preflight};
 use crate::estimate;
 use crate::transport::{ResponseHead, TransportRequest, TransportResponse};
 
-/// An encoded request, and how its response is read.
+/// An encoded request, with the way to read its response.
 struct EncodedCall {
     post: TransportRequest,
-    /// It asks for usage that its client did not ask for.
+    /// Whether it asks for usage although its client did not.
     usage_added: bool,
-    /// Its forced call is emulated.
+    /// Whether its forced call is emulated.
     emulated: Option<EmulatedCall>,
 }
 
@@ -33,7 +33,7 @@ struct EncodedCall {
 struct OpenedStream {
     body: StreamedBody,
     reader: Box<dyn StreamReader>,
-    /// It has usage that its client did not ask for.
+    /// Whether it has usage that its client did not ask for.
     usage_added: bool,
 }
 
@@ -89,7 +89,7 @@ impl HttpModel {
         for loss in written.losses {
             request.record_change(loss.into());
         }
-        // What we build ourselves asks already.
+        // Bodies that we encode ourselves already ask.
         let needed = request.options().usage_needed;
         let forwarded = request.source().is_some_and(|source| {
             let asks = stream && recipe.asks_for_usage(needed);
@@ -130,7 +130,7 @@ impl HttpModel {
             && !majordomo_wire::sets_cache_marks(request)
     }
 
-    /// Keeps the quota that a response reports of a key that is one of several.
+    /// Records the quota that a response reports, if the provider has several keys.
     fn read_quota(&self, head: &ResponseHead) {
         if self.provider.0.reads_quota
             && let Some(quota) = read_quota(head, self.provider.transport().now())
@@ -143,7 +143,8 @@ impl HttpModel {
         self.quota.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the request is in the provider's own dialect, which then judges it itself.
+    /// Whether the request is in the provider's own dialect, so that the provider itself
+    /// validates it.
     fn forwards(&self, request: &Request) -> bool {
         let source = request.source();
         source.is_some_and(|source| *source.dialect() == self.codec().dialect())
@@ -256,7 +257,8 @@ impl HttpModel {
         model_list::send(&self.provider, post, None).await
     }
 
-    /// Names the target in an error; one of the client's own credential is the client's.
+    /// Names the target in an error, and marks it as the client's if the client's own
+    /// credential was used.
     pub(super) fn attribute(&self, error: Error, credential: Option<&ClientCredential>) -> Error {
         let error = error.with_target(&self.provider.0.name, &self.id);
         client_credential::attribute(self.provider.attribute(error), credential)

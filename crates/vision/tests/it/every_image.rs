@@ -1,8 +1,8 @@
 //! "Every image block is removed": each form of an image in each container of each dialect.
 //!
-//! Each image carries a canary. After the proxy, no request for a text-only model of the
-//! same dialect contains it, every image is in the list of changes, and whatever the engine
-//! finds, a `proxy_vision` rule matches.
+//! Each image carries a canary. After the proxy, no request for a text-only model of the same
+//! dialect contains it, every image is in the list of changes, and a `proxy_vision` rule
+//! matches every request in which the engine finds an image.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -407,7 +407,7 @@ fn ollama() -> Grid {
     }
 }
 
-/// One request of the product, and what is expected of it.
+/// One request of the product, with the expected result.
 struct Case {
     name: String,
     protocol: Protocol,
@@ -456,7 +456,7 @@ fn cases() -> Vec<Case> {
                         protocol: grid.protocol,
                         request: incoming.expect("a client's request").request,
                         visible: form.visible && !container.instructions,
-                        // An instruction precedes the question, as history does.
+                        // An instruction precedes the question, just as history does.
                         history: history || container.instructions,
                     });
                 }
@@ -473,7 +473,7 @@ fn a_rule_matches_whenever_the_engine_finds_an_image() {
     assert_eq!(missed.map(|case| case.name).collect::<Vec<_>>(), [""; 0]);
 }
 
-/// What is wrong with the request after the proxy.
+/// The faults of the request after the proxy.
 async fn mistakes(case: &Case) -> Vec<String> {
     let described = VisionFixture::new().describe(case.request.clone()).await;
     let body = written(case.protocol, &described.request);

@@ -2,7 +2,7 @@
 //! each object and each array of a request of each dialect, and in the place of each plain
 //! value, in each of the dialect's forms.
 //!
-//! (Ollama's images have no form of their own, so that its grid says all.)
+//! (Ollama's images have no separate form, so its grid covers them.)
 //!
 //! A request that its codec then refuses reaches no model. Otherwise no trace of the image
 //! may be left for a text-only model of the same dialect.
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::every_image::{CANARY, data, grids};
 use crate::support::{VisionFixture, written};
 
-/// A request with most of what a dialect has.
+/// A request with most features of a dialect.
 fn body(protocol: Protocol) -> Value {
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     match protocol {
@@ -108,7 +108,8 @@ fn body(protocol: Protocol) -> Value {
     }
 }
 
-/// Where a model reads text, never an image: schemas, and what tools get and return as JSON.
+/// Places in which a model reads text, never an image: schemas, and the JSON that tools get
+/// and return.
 const TEXTS: &[&str] = &[
     "/parameters",
     "/input_schema",
@@ -161,13 +162,13 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
 enum Put {
     /// As a new field or element.
     Inside,
-    /// As a new field or element, inside others.
+    /// As a new field or element, inside other ones.
     Deep,
     /// Instead of a text, a number or a switch.
     Instead,
 }
 
-/// The body with an image at a place; none if the place holds nothing.
+/// The body with an image at a place; `None` if the place is empty.
 fn with_image(body: &Value, place: &str, put: Put, image: &Value) -> Option<Value> {
     let mut body = body.clone();
     let held = body.pointer_mut(place).expect("a place of the body");

@@ -14,7 +14,7 @@ fn is_image(object: &BlockObject<'_>) -> bool {
     object.has_image_type() || is_image_document(object)
 }
 
-/// A document whose data is declared as an image.
+/// A document whose data is declared as an image, or whose URL names one.
 fn is_image_document(object: &BlockObject<'_>) -> bool {
     let is_document = object.text("type").as_deref() == Some("document");
     let source = object.raw("source").filter(|_| is_document);

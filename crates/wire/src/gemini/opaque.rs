@@ -20,8 +20,8 @@ fn is_image(object: &BlockObject<'_>) -> bool {
         .any(is_image_data)
 }
 
-/// Whether the data is an image, by its media type, its first bytes, or the extension of
-/// its URI.
+/// Whether the data is an image, by its media type or, if that is generic, its first bytes or
+/// the extension of its URI.
 fn is_image_data(data: &str) -> bool {
     let media_type = text_field(data, &["mimeType", "mime_type"]);
     let uri = text_field(data, &["fileUri", "file_uri"]);

@@ -26,7 +26,7 @@ const RATIOS: [(u32, u32); 10] = [
 /// Longest remark of a model that is quoted in an error.
 const MOST_QUOTED: usize = 200;
 
-/// The chat request that asks for the image, and what it cannot express.
+/// The chat request for the image, with its losses.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! The API of Stable Diffusion servers (`/sdapi/v1/txt2img`, `/sdapi/v1/img2img`), to which
 //! llama-swap forwards by `model`.
 //!
-//! Unlike OpenAI's images API it has a seed and the settings of diffusion models.
+//! Unlike OpenAI's images API, it has a seed and the settings of diffusion models.
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Error, ErrorKind, Image, ImageRequest, ImageResponse, Result};
@@ -72,7 +72,7 @@ pub fn write_request(request: &ImageRequest, model: &str) -> Result<WrittenImage
     })
 }
 
-/// The name under which fields of this API would travel; no client speaks it.
+/// The dialect name for fields of this API, which no client speaks.
 const SDAPI: majordomo_llm::Dialect = majordomo_llm::Dialect::new("sdapi");
 
 fn write(out: &mut BytesMut, image: &Image) {

@@ -14,7 +14,8 @@ fn is_image(object: &BlockObject<'_>) -> bool {
     object.has_image_type() || is_image_file(object)
 }
 
-/// A file whose data does not decode, declared as an image.
+/// A file that does not decode, declared as an image or named as one. Some servers take a URL
+/// as its id, and its type as `format`.
 fn is_image_file(object: &BlockObject<'_>) -> bool {
     let file = object
         .raw("file")

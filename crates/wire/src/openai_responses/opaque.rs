@@ -20,7 +20,7 @@ fn is_image(object: &BlockObject<'_>) -> bool {
     }
 }
 
-/// A file that does not decode, declared as an image.
+/// A file that does not decode, declared as an image or named as one.
 fn is_image_file(object: &BlockObject<'_>) -> bool {
     let data = object.text("file_data");
     let url = object.text("file_url");

@@ -1,5 +1,10 @@
 //! Rates and seats of several nodes: used + held ≤ capacity at every moment, and over time
 //! no more than the rate, whatever dies. A node without its store enforces its share.
+//!
+//! Seats are exact also where the store forgets everything, dies for all nodes at once, or
+//! for some of them: a request lasts three seconds at most here, less than a lease. The one
+//! exception is a node that has lost the store alone and for long, and that the store does
+//! not know of: it uses its share besides.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
@@ -68,7 +73,7 @@ struct World {
     capacity: u64,
     levels: [LevelPolicy; 1],
     admitted: u64,
-    /// What shares may have admitted besides.
+    /// Units that shares may have admitted in addition.
     allowance: f64,
 }
 
@@ -147,7 +152,7 @@ impl World {
         }
     }
 
-    /// Delivers what a node asked, and sometimes loses a reply.
+    /// Delivers a node's requests, and sometimes loses a reply.
     fn deliver(&mut self, at: usize) {
         if self.random.bool() {
             self.arrive(at);
@@ -221,7 +226,7 @@ impl World {
         self.now += pause;
         let cut = self.nodes.iter().filter(|node| node.wire.cut.load(Relaxed));
         let share = (self.rate / NODES).max(1) as f64 / 60.0;
-        // A second more: after a lost reply the store is left alone that long.
+        // One more second, because a node pauses that long after a lost reply.
         self.allowance += cut.count() as f64 * share * pause.as_secs_f64();
         match self.random.u8(0..100) {
             0..60 => self.request(at),
@@ -261,7 +266,7 @@ impl World {
 
     fn check(&mut self, since: Duration) {
         let passed = (self.now - since).as_secs_f64();
-        // Clocks of nodes run up to half a percent apart.
+        // Clocks of nodes differ by up to half a percent.
         let by_rate = self.rate as f64 / 60.0 * passed * 1.005 + self.burst() as f64;
         let most = by_rate + self.allowance + self.credit() + 1.0;
         assert!(

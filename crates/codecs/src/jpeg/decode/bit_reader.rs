@@ -49,6 +49,7 @@ impl<'a> BitReader<'a> {
     #[cold]
     fn refill_bytewise(&mut self) {
         // Bits below `count` may be left over from a fast refill.
+    /// By value: a reader whose address is taken is kept in memory.
         self.buffer &= !(u64::MAX >> self.count);
         while self.count <= 56 {
             let byte = match self.data.get(self.at..) {

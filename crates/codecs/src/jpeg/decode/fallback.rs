@@ -123,7 +123,8 @@ fn is_one_scan(data: &[u8]) -> bool {
     }
 }
 
-/// Whether there is an EOI marker. The decoder pads truncated files; they are refused here.
+/// Whether there is an EOI marker. The decoder would pad truncated files, so they are refused
+/// here.
 fn has_end(data: &[u8]) -> bool {
     let scan = data.windows(2).position(|mark| mark == [0xFF, SOS]);
     let rest = &data[scan.unwrap_or(0)..];

@@ -1,7 +1,7 @@
 //! The inverse DCT (ITU T.81, A.3.3), to 8×8 samples or fewer.
 //!
-//! A reduced block is the inverse DCT of its lowest frequencies alone: what an ideal
-//! low-pass filter would leave.
+//! A reduced block is the inverse DCT of only its lowest frequencies, like the result of an
+//! ideal low-pass filter.
 
 use std::f32::consts::PI;
 
@@ -113,8 +113,6 @@ fn to_sample(value: f32) -> u8 {
     ((value + 128.0).clamp(0.0, 255.0) + WHOLE).to_bits() as u8
 }
 
-/// One dimension of all eight columns, in place: Arai, Agui and Nakajima's transform with
-/// five multiplications.
 #[inline(always)]
 #[allow(
     clippy::needless_range_loop,

@@ -31,6 +31,7 @@ use markers::Segments;
 const DAMAGED: CodecError = CodecError::Damaged(Format::Jpeg);
 
 pub(crate) fn decode(
+/// Decodes to at least the wanted size, and turns the picture.
     data: &[u8],
     header: &Header,
     wanted: (u32, u32),
@@ -79,7 +80,7 @@ impl RestartCounter {
         }
     }
 
-    /// Called before every MCU; skips a restart marker where one is due.
+    /// Called before every MCU; skips a restart marker if one is due.
     #[inline(always)]
     fn is_due(&mut self, bits: &mut BitReader<'_>) -> Result<bool, CodecError> {
         if self.interval == 0 {

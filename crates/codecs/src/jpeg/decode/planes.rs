@@ -30,7 +30,7 @@ impl PlaneSize {
     }
 }
 
-/// The scale of each component. Subsampled chroma that must not lose more is decoded at
+/// The scale of each component. Subsampled chroma that must keep its detail is decoded at
 /// twice the scale of luma, so that it is at least as large.
 pub(super) fn scales(frame: &Frame, luma: DctScale, chroma: Chroma) -> Vec<DctScale> {
     let first = (frame.components[0].h, frame.components[0].v);

@@ -47,7 +47,7 @@ impl<'t> Decoding<'t> {
     }
 }
 
-/// Decodes a file whose only scan has all components.
+/// Decodes a file whose only scan has all components, and turns it.
 pub(super) fn decode(
     segments: &Segments<'_>,
     frame: &Frame,

@@ -88,8 +88,8 @@ fn round(value: f32) -> i16 {
     (value + WHOLE).to_bits() as i16
 }
 
-/// One dimension of all eight columns, in place: Arai, Agui and Nakajima's transform with
-/// five multiplications.
+/// One dimension of all eight columns: Arai, Agui and Nakajima's transform with five
+/// multiplications.
 #[inline(always)]
 #[allow(
     clippy::needless_range_loop,

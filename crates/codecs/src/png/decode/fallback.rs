@@ -8,9 +8,9 @@ use crate::picture::{Layout, Picture};
 use crate::stop::StoppableReader;
 use crate::{CodecError, Job};
 
-/// What the crate may allocate for chunks that are read whole.
+/// The memory that the crate may allocate for chunks that are read whole.
 const CHUNKS: usize = 32 << 20;
-/// Rows that its buffer of filtered rows grows to at most, with the room it keeps.
+/// The maximum rows in its buffer of filtered rows, including spare capacity.
 const ROWS: usize = 10;
 
 pub(super) fn decode(data: &[u8], header: &Header, job: &Job) -> Result<Picture, CodecError> {

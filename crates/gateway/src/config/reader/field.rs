@@ -40,8 +40,8 @@ impl<'a> ConfigField<'a> {
         }
     }
 
-    /// Whether its value depends on a variable that is not set but may be, so that it
-    /// cannot be judged.
+    /// Whether its value depends on a variable that is not set and need not be, so that it
+    /// cannot be checked.
     pub(in crate::config) fn is_unknown(&self) -> bool {
         self.reader.variables == Variables::Optional
             && matches!(self.value, DeValue::String(raw) if has_unset_variable(self.reader, raw))

@@ -1,4 +1,4 @@
-//! Keys, teams and what they may use.
+//! Keys, teams and their limits.
 
 use majordomo_limits::BudgetWindow;
 use serde_json::{Value, json};

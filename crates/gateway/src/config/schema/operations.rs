@@ -1,4 +1,4 @@
-//! What the operator sees and runs: the page, the log, captured requests, the cluster.
+//! The operator's sections: the page, the log, captured requests, the cluster.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What a finished request adds to which metric.
+//! The effect of a finished request on each metric.
 
 use std::time::Duration;
 

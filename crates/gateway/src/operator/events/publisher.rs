@@ -1,4 +1,4 @@
-//! Renders what changed, once for all readers, a few times per second.
+//! Renders changes once for all readers, a few times per second.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ use crate::trust::Visible;
 
 /// How often changes are looked for while there is a reader.
 const TICK: Duration = Duration::from_millis(200);
-/// The same while only a sample is sent.
+/// The same, while only a sample is sent.
 const TICK_UNDER_LOAD: Duration = Duration::from_secs(2);
-/// How often the figures of the last hour follow.
+/// How often the figures of the last hour are sent.
 const FIGURES: Duration = Duration::from_secs(2);
-/// Rows per second under load, more than anyone reads, and how many may come at once.
+/// Rows per second under load, more than a person can read, and the maximum burst.
 const ROWS_PER_SECOND: f64 = 12.0;
 const BURST: f64 = 24.0;
-/// Batches that a slow reader may fall behind before it loses some.
+/// Batches by which a slow reader may fall behind before it loses some.
 const BACKLOG: usize = 32;
 /// Rows that a new reader gets first, so that nothing is missed between page and stream.
 const FIRST_ROWS: usize = 24;
@@ -123,7 +123,7 @@ struct Figures {
 }
 
 impl Figures {
-    /// Whether they changed and were not sent just now; they are sent then.
+    /// Whether they changed and have not been sent yet.
     fn are_due(&mut self, now: Instant) -> bool {
         let rested = |sent| now.saturating_duration_since(sent) >= FIGURES;
         let due = self.changed && self.sent.is_none_or(rested);
@@ -134,9 +134,9 @@ impl Figures {
     }
 }
 
-/// What readers know, and how much they may still be sent.
+/// What readers have received, and how many rows may still be sent to them.
 struct Batch {
-    /// The number of the last change that was looked at.
+    /// The number of the last change that was processed.
     seen: u64,
     /// Requests that readers know as running. Their end is always sent.
     running: HashSet<Arc<str>>,
@@ -144,7 +144,7 @@ struct Batch {
     filled: Instant,
 }
 
-/// What is sent at one tick.
+/// The data sent at one tick.
 #[derive(Default)]
 struct Changes {
     rows: Vec<RequestRow>,

@@ -1,4 +1,4 @@
-//! What was captured of a request.
+//! The captured content of a request.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::ledger_sink::now_millis;
 use crate::operator::captures::{ImageFacts, images};
 use crate::record::FinishedRequest;
 
-/// The captured part of a request's screen. Content is for operators.
+/// The captured part of a request's screen. Only operators see content.
 pub(super) async fn view(
     context: &PageContext<'_>,
     record: &FinishedRequest,

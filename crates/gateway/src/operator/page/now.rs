@@ -52,8 +52,8 @@ fn last_hour(minutes: &[MinuteFigures]) -> LastHour {
     }
 }
 
-/// The last hour of what the reader sees. That of a single team is counted from the requests
-/// that are kept.
+/// The last hour of the requests that the reader may see. For a single team, it is counted
+/// from the kept requests.
 fn minutes(server: &ServerContext, sees: &Visible) -> Vec<MinuteFigures> {
     let now = unix_millis(wall_clock());
     if *sees == Visible::All {

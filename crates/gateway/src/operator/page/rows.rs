@@ -14,8 +14,8 @@ use crate::trust::Visible;
 /// The last second of the year 9999 in Unix time.
 const LATEST: Duration = Duration::from_secs(253_402_300_799);
 
-/// Open requests, then finished ones, each latest first; at most `most` of those that the
-/// reader sees.
+/// Open requests, then finished ones, each latest first; at most `most` requests that the
+/// reader may see.
 pub(in crate::operator) fn latest(
     feed: &LiveFeed,
     traces: &Traces,
@@ -29,7 +29,7 @@ pub(in crate::operator) fn latest(
     let mut rows: Vec<RequestRow> = running.iter().map(open).collect();
     let records = traces.records();
     let kept = records.iter().filter(|record| {
-        // A request may have ended between the two looks.
+        // A request may have ended between the two reads.
         let ended = !running.iter().any(|open| open.id == record.id);
         let caller = &record.caller;
         ended && sees.includes(caller.key.as_deref(), caller.team.as_deref())
@@ -54,7 +54,7 @@ pub(in crate::operator) fn open(request: &OpenRequest) -> RequestRow {
     }
 }
 
-/// What an open request does, in words.
+/// The phase of an open request, in words.
 fn phase(request: &OpenRequest) -> String {
     match &request.phase {
         Phase::Queued => "queued".to_owned(),
@@ -66,7 +66,7 @@ fn phase(request: &OpenRequest) -> String {
     }
 }
 
-/// A request that is over.
+/// A finished request.
 pub(in crate::operator) fn finished(record: &FinishedRequest) -> RequestRow {
     let tokens = (record.usage.input, record.usage.output);
     RequestRow {

@@ -37,7 +37,7 @@ fn subscriber() -> [(&'static str, &'static str); 3] {
     ]
 }
 
-/// What the operator sees anywhere.
+/// Looks for canaries wherever the operator can look.
 async fn assert_nothing_leaks(gateway: &TestGateway) {
     let key = format!("Bearer {GATEWAY}-operator");
     for path in [

@@ -1,4 +1,4 @@
-//! The images API: to a target of the same dialect byte for byte, to others translated.
+//! The images API: byte for byte to a target of the same dialect, translated to all others.
 
 use bytes::Bytes;
 use http_body_util::Full;

@@ -59,8 +59,8 @@ const ROWS: &str = "
         request uuid NOT NULL, number integer NOT NULL, run bigint NOT NULL,
         entry text NOT NULL, PRIMARY KEY (request, number));";
 
-/// 2: leases of budgets. Each function is one round trip: it locks the window, and each of
-/// its statements sees what was committed before it.
+/// 2: leases of budgets. Each function is one round trip: it locks the window, and each of its
+/// statements sees all earlier commits.
 const LEASES: &str = "
     CREATE TABLE budget_window (
         budget text NOT NULL, number bigint NOT NULL, settled bigint NOT NULL,
@@ -116,8 +116,8 @@ const ACCESS: &str = "
         who text NOT NULL, action text NOT NULL, subject text NOT NULL, detail text NOT NULL);
     CREATE INDEX audit_by_time ON audit (at);";
 
-/// 4: leases that are too small to be of use are not granted, and those of a run that is
-/// over are closed. Nodes of an earlier version still call the function of step 2.
+/// 4: leases that are too small to be useful are not granted, and leases of ended runs are
+/// closed. Nodes of an earlier version still call the function of step 2.
 const USEFUL_LEASES: &str = "
     CREATE FUNCTION grant_lease(
         of_budget text, of_window bigint, to_run text, allowed bigint, asked bigint,
@@ -160,7 +160,7 @@ pub(super) async fn migrate(client: &mut Client, steps: &[&str]) -> Result<Optio
     let exists = "SELECT to_regnamespace('majordomo') IS NOT NULL,
                          to_regclass('majordomo.schema_version') IS NOT NULL";
     let exists = transaction.query_one(exists, &[]).await?;
-    // An account that may not create a schema can be given one.
+    // The schema may have been created for an account that may not create one.
     if !exists.try_get::<_, bool>(0)? {
         transaction.batch_execute("CREATE SCHEMA majordomo").await?;
     }

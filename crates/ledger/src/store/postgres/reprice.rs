@@ -1,4 +1,4 @@
-//! Prices past attempts anew, by compensating rows.
+//! Reprices past attempts, with compensating rows.
 
 use tokio_postgres::{Client, Error, Row};
 
@@ -14,7 +14,7 @@ use super::partitions;
 use super::reports::quantities;
 use super::rollup::{self, Group, RollupChanges};
 
-/// Corrects the rows of the range, a day in one transaction.
+/// Corrects the rows of the range, in one transaction per day.
 pub(super) async fn reprice(
     client: &mut Client,
     known: &mut Known,
@@ -35,8 +35,8 @@ pub(super) async fn reprice(
     Ok(report)
 }
 
-/// Attempts that have a price of ours: not those that were free or paid by the client, or
-/// whose upstream reported its own cost.
+/// Attempts with our own price: not free ones, ones paid by the client, or ones with a cost
+/// reported by the upstream.
 const PAST: &str = "
     SELECT a.request, a.number, t.text, a.cost,
         (SELECT sum(c.difference)::bigint FROM correction c
@@ -132,7 +132,7 @@ async fn reprice_day(
     transaction.commit().await
 }
 
-/// What an attempt counts for now.
+/// The present cost of an attempt.
 fn charged(row: &Row) -> Result<Option<Cost>, Error> {
     let (cost, corrected): (Option<i64>, Option<i64>) = (row.try_get(3)?, row.try_get(4)?);
     let charged = match (cost, corrected) {

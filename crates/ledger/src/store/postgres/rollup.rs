@@ -1,4 +1,4 @@
-//! Rollups, added to in the transaction that writes their rows.
+//! Rollups, updated in the transaction that writes their rows.
 
 use std::collections::BTreeMap;
 
@@ -29,10 +29,10 @@ pub(super) const COLUMNS: [&str; 15] = [
     "repriced",
 ];
 
-/// What is added to each column.
+/// The amount to add to each column.
 type Amounts = [i64; COLUMNS.len()];
 
-/// Whose usage it is: numbers of names.
+/// The party of the usage, as numbers of names.
 #[derive(Clone)]
 pub(super) struct Group {
     pub(super) key: i32,
@@ -73,7 +73,7 @@ pub(super) fn of_attempt(row: &AttemptRow) -> Amounts {
     ]
 }
 
-/// The amounts of an attempt that was lost, which has an estimate only.
+/// The amounts of a lost attempt, which has only an estimate.
 pub(super) fn of_lost(number: i32, input: i64, cost: Option<i64>) -> Amounts {
     let mut amounts = Amounts::default();
     (amounts[0], amounts[1], amounts[2]) = (i64::from(number == 1), 1, input);

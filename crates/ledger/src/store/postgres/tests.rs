@@ -4,7 +4,7 @@ use majordomo_testkit::Postgres;
 
 use super::*;
 
-/// Runs statements on a database of its own.
+/// Runs statements on a separate database.
 fn prepared(server: &Postgres, work: impl AsyncFnOnce(&mut Client)) -> PostgresUrl {
     let url: PostgresUrl = server.database().parse().unwrap();
     let mut runtime = tokio::runtime::Builder::new_current_thread();

@@ -1,4 +1,4 @@
-//! Opens a SQLite file: settings, and its schema brought up to date.
+//! Opens a SQLite file, with settings and an up-to-date schema.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::store::StoreError;
 
-/// How long a statement waits for another process's lock. The writer repeats what failed,
-/// so this need not be long.
+/// How long a statement waits for another process's lock. The writer retries, so this need not
+/// be long.
 const BUSY: Duration = Duration::from_secs(1);
 
 /// Adds the file to an error of SQLite.
@@ -51,7 +51,7 @@ pub(super) fn make_private(path: &Path) -> Result<(), StoreError> {
     options.append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    // A file that may only be read is SQLite's to report.
+    // SQLite reports a file that is read-only.
     let Ok(_file) = options.open(path) else {
         return Ok(());
     };
@@ -72,8 +72,8 @@ pub(super) fn make_private(path: &Path) -> Result<(), StoreError> {
 pub(super) enum SyncMode {
     /// It survives a power cut.
     Now,
-    /// A power cut may undo it. Rollups that are then ahead of their rows are noticed and
-    /// summed anew.
+    /// A power cut may undo it. Rollups that are then ahead of their rows are detected and
+    /// summed again.
     Later,
 }
 
@@ -95,7 +95,7 @@ fn settings(db: &Connection) -> rusqlite::Result<()> {
     db.pragma_update(None, "cache_size", -512)
 }
 
-/// What SQLite finds wrong with a file.
+/// The problems that SQLite finds in a file.
 pub(super) fn damage(db: &Connection) -> Option<String> {
     let result = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
     let result: String = result.unwrap_or_else(|error| error.to_string());
@@ -106,8 +106,8 @@ fn version(db: &Connection) -> rusqlite::Result<i64> {
     db.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Runs the missing steps in one transaction. A second process waits for it and finds
-/// nothing left to do.
+/// Runs the missing steps in one transaction. A second process waits for it and finds nothing
+/// to do.
 fn migrate(db: &mut Connection, steps: &[&str]) -> rusqlite::Result<()> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let found = version(&transaction)?;

@@ -1,4 +1,4 @@
-//! Requests as a day's file holds them: numbers, packed into batches.
+//! The form of requests in a day's file: numbers, packed into batches.
 //!
 //! A commit writes one batch, whatever the number of its requests, so a request costs its
 //! encoding and a share of a page instead of rows in several trees. Names and prices are
@@ -123,7 +123,7 @@ pub(super) fn unpack(mut batch: &[u8]) -> impl Iterator<Item = rusqlite::Result<
                 Ok(request)
             }
             Err(error) => {
-                // What follows a damaged request cannot be found.
+                // Requests after a damaged one cannot be found.
                 batch = &[];
                 let error = Box::new(error);
                 Err(rusqlite::Error::FromSqlConversionFailure(

@@ -1,9 +1,9 @@
 //! Rollups: sums per quarter hour, made from the rows of the days.
 //!
-//! A day's rollups are a function of its file. `rolled` remembers how far a day has been
-//! summed, in the same transaction as the sums: a crash between the two files is caught
-//! up, and rows that a damaged journal lost are noticed and the day is summed anew. Rows
-//! that were withdrawn are subtracted once.
+//! A day's rollups are a function of its file. `rolled` records how far a day has been summed,
+//! in the same transaction as the sums. So the sums catch up after a crash between the two
+//! files, and if a damaged journal lost rows, this is detected and the day is summed again.
+//! Withdrawn rows are subtracted once.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ use super::packed::{PackedRequest, unpack};
 /// Quarter hours of a day.
 const QUARTERS: i64 = 86_400_000 / QUARTER_MS;
 
-/// Sums of one rollup row; corrections apart.
+/// Sums of one rollup row; corrections are separate.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct RollupSums {
     pub(super) sums: UsageSums,
@@ -37,7 +37,7 @@ pub(super) struct DaySums {
     pub(super) groups: FastMap<(i64, [i64; 4]), RollupSums>,
     /// By the number of the joined tags.
     pub(super) tags: FastMap<(i64, i64), RollupSums>,
-    /// What is to be subtracted.
+    /// The amounts to subtract.
     pub(super) withdrawn: FastMap<(i64, [i64; 4]), RollupSums>,
     pub(super) last_batch: i64,
     pub(super) last_correction: i64,
@@ -52,7 +52,7 @@ pub(super) fn sum_whole_day(file: &Connection) -> rusqlite::Result<DaySums> {
     Ok(day)
 }
 
-/// Sums what follows these sequence numbers.
+/// Sums the rows after these sequence numbers.
 fn sum_day(file: &Connection, after: Rolled) -> rusqlite::Result<DaySums> {
     let mut day = DaySums {
         last_batch: after.batch,
@@ -119,7 +119,7 @@ fn add_corrections(file: &Connection, day: &mut DaySums) -> rusqlite::Result<()>
     Ok(())
 }
 
-/// Attempts that were called lost. They have no tags.
+/// Attempts that were marked as lost. They have no tags.
 fn add_withdrawn(file: &Connection, day: &mut DaySums) -> rusqlite::Result<()> {
     let mut select = file.prepare_cached(
         "SELECT seq, request, number, target, key, team, model, input, cost
@@ -156,7 +156,7 @@ pub(super) fn roll_up(
     fresh: Option<FreshSums>,
 ) -> rusqlite::Result<()> {
     let before = rolled(main, day)?;
-    // Only our rows are missing from the rollups, and only we have summed them.
+    // Only this process's rows are missing from the rollups, and this process has their sums.
     if let Some(mut fresh) = fresh.filter(|fresh| fresh.after == before.batch) {
         fresh.day.last_correction = before.correction;
         fresh.day.last_withdrawn = before.withdrawn;
@@ -172,11 +172,11 @@ pub(super) fn roll_up(
     let (batches, corrections) = (last("batch")?, last("correction")?);
     if from.batch > batches || from.correction > corrections {
         if from.dropped {
-            // The rollups also have rows that are gone for good.
+            // The rollups also include rows that have been removed.
             (from.batch, from.correction) = (batches, corrections);
         } else {
             remove(main, day)?;
-            // What was withdrawn is not among the rows that are summed anew.
+            // Withdrawn rows are not among the rows that are summed again.
             (from.batch, from.correction, from.withdrawn) = (0, 0, last("withdrawn")?);
         }
     }
@@ -188,7 +188,7 @@ pub(super) fn roll_up(
     add_sums(main, names, day, from, &sums, &file.names()?)
 }
 
-/// Adds sums to the rollups, and notes how far the day is summed now.
+/// Adds sums to the rollups, and records how far the day has been summed.
 fn add_sums(
     main: &Connection,
     names: &mut NameIds,
@@ -247,7 +247,7 @@ pub(super) struct Rolled {
     pub(super) batch: i64,
     correction: i64,
     withdrawn: i64,
-    /// Whether its rows were dropped once: the rollups then have more than the rows.
+    /// Whether its rows were ever dropped, so that the rollups exceed the rows.
     pub(super) dropped: bool,
 }
 
@@ -263,7 +263,7 @@ fn set_rolled(main: &Connection, day: Day, rolled: Rolled) -> rusqlite::Result<(
     Ok(())
 }
 
-/// Records that a day's rows are gone. Late ones start a new file, which is summed from its
+/// Records that a day's rows were removed. Late rows start a new file, which is summed from its
 /// beginning.
 pub(super) fn set_dropped(main: &Connection, day: Day) -> rusqlite::Result<()> {
     let dropped = Rolled {
@@ -286,7 +286,7 @@ const ADDED: &str = "requests = requests + excluded.requests,
     estimated = estimated + excluded.estimated, lost = lost + excluded.lost,
     repriced = repriced + excluded.repriced";
 
-/// Binds sums, or what is to be subtracted.
+/// Binds sums, or amounts to subtract.
 fn bind(
     statement: &mut rusqlite::Statement<'_>,
     row: &RollupSums,

@@ -41,14 +41,13 @@ pub(super) const MAIN: &[&str] = &[
      CREATE INDEX lease_by_budget ON lease (budget, window);",
     // 3: how far withdrawn rows are in the rollups.
     "ALTER TABLE rolled ADD COLUMN withdrawn INTEGER NOT NULL DEFAULT 0;",
-    // 4: days have batches. What was summed of their rows is summed anew, because it is more
-    // than any file has.
+    // 4: days have batches. Days are summed again, because their recorded positions exceed
+    // those of any file.
     "ALTER TABLE rolled RENAME COLUMN attempt TO batch;
      UPDATE rolled SET batch = 9223372036854775807 WHERE dropped = 0;",
 ];
 
-/// A day's file: the rows themselves. It has its own names, so that dropping it drops
-/// them, too.
+/// A day's file: the rows themselves. It has its own names, so that they are dropped with it.
 pub(super) const DAY: &[&str] = &[
     // 1
     "CREATE TABLE name (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
@@ -72,7 +71,7 @@ pub(super) const DAY: &[&str] = &[
          seq INTEGER PRIMARY KEY, request BLOB NOT NULL, number INTEGER NOT NULL,
          made INTEGER NOT NULL, price INTEGER NOT NULL, difference INTEGER NOT NULL,
          was_unpriced INTEGER NOT NULL, UNIQUE (request, number, made));",
-    // 2: attempts that were called lost, until their own rows arrived.
+    // 2: attempts that were marked as lost until their own rows arrived.
     "CREATE TABLE withdrawn (
          seq INTEGER PRIMARY KEY, request BLOB NOT NULL, number INTEGER NOT NULL,
          target INTEGER NOT NULL, key INTEGER NOT NULL, team INTEGER NOT NULL,

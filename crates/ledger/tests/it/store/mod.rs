@@ -90,7 +90,7 @@ pub(crate) fn what_was_written_is_read_back_field_by_field(place: &dyn Place) {
         attempts: found[0].attempts.clone(),
     };
     assert_eq!(stored, row);
-    // What the upstream reported counts.
+    // The cost reported by the upstream counts.
     assert_eq!(total(&mut *store).cost, Cost::from_nanodollars(123));
 }
 
@@ -357,7 +357,7 @@ pub(crate) fn repricing_writes_compensating_rows_and_the_old_report_stays(place:
     };
     let report = reprice(NOON + 1);
     assert_eq!((report.attempts, report.corrected), (2, 2));
-    // The same prices again: nothing is left to correct.
+    // The same prices again: there is nothing to correct.
     assert_eq!(reprice(NOON + 2).corrected, 0);
     let double = SIMPLE_COST + SIMPLE_COST;
     let sums = total(&mut *store);
@@ -488,7 +488,7 @@ pub(crate) fn a_new_budget_begins_with_what_its_window_has_cost(place: &dyn Plac
         store
             .close_lease(&granted.lease.unwrap(), Cost::ZERO)
             .unwrap();
-        // Once: a window that is known, and the next one, begin with what they have.
+        // Only once: a known window, and the next one, begin with their own amounts.
         let again = store.grant_lease(&first).unwrap();
         assert_eq!(again.taken, expected, "again: {first:?}");
         let tomorrow = LeaseRequest {

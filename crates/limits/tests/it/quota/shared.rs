@@ -14,7 +14,7 @@ use super::{at, level, rates, tenant};
 
 const NODES: u64 = 3;
 
-/// A store that replies when the test says so.
+/// A store that replies when the test tells it to.
 #[derive(Default)]
 struct SlowTraffic {
     asks: Mutex<Vec<(TrafficAsk, TrafficReply)>>,
@@ -36,7 +36,7 @@ impl TrafficBackend for SlowTraffic {
 }
 
 impl SlowTraffic {
-    /// Grants that much to whoever asked, and returns what was asked.
+    /// Grants this much to the caller that asked, and returns the request.
     fn grant(&self, held: u64) -> Vec<TrafficAsk> {
         let asks = std::mem::take(&mut *self.asks.lock().expect("not poisoned"));
         let grant = TrafficGrant {
@@ -130,7 +130,7 @@ fn an_outage_begins_without_a_second_burst() {
     assert_eq!(admitted(&stack, at(1, 0), 20), 20);
     store.away.store(true, Relaxed);
     assert_eq!(admitted(&stack, at(1, 0), 100), 0);
-    // What the share's bucket has leaked since.
+    // The amount that the share's bucket has leaked since.
     assert_eq!(admitted(&stack, at(5, 0), 100), 8);
 }
 
@@ -173,7 +173,6 @@ fn seats_come_from_the_store_and_from_the_share_without_it() {
     assert_eq!(held.len(), 4);
     store.away.store(true, Relaxed);
     registry.exchange(Duration::from_secs(2));
-    // Its share is two, and four are in use.
     assert!(take(2).is_empty());
     drop(held);
     assert_eq!(take(2).len(), 2);

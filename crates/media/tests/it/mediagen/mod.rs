@@ -158,7 +158,7 @@ impl Opened {
     }
 }
 
-/// Decodes a JPEG or an 8-bit PNG without transparency.
+/// Decodes an 8-bit image without transparency, the first frame of a GIF.
 pub fn open(data: &[u8]) -> Opened {
     if data.starts_with(b"\x89PNG") {
         let mut decoder = png::Decoder::new(std::io::Cursor::new(data));
