@@ -32,8 +32,8 @@ mod stop;
 mod webp;
 
 pub use color::{color_profile, to_srgb};
-pub use decode::decode;
-pub use downscale::downscale;
+pub use decode::{decode, decode_upright};
+pub use downscale::{downscale, downscale_decoded};
 pub use encode::{Encoding, encode};
 pub use error::CodecError;
 pub use job::Job;

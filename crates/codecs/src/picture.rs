@@ -161,19 +161,7 @@ impl Picture {
         orientation: Orientation,
         job: &Job,
     ) -> Result<(Layout, Buffer), CodecError> {
-        let (mirror_columns, mirror_rows) = match orientation.transpose {
-            true => (orientation.mirror_y, orientation.mirror_x),
-            false => (orientation.mirror_x, orientation.mirror_y),
-        };
-        let length = |mirrored: bool, luma: u32, chroma: u32| {
-            let exact =
-                subsampling(luma, chroma).is_some_and(|f| (luma as usize).is_multiple_of(f));
-            if mirrored && !exact { luma } else { chroma }
-        };
-        let stored = (
-            length(mirror_columns, y.width, cb.width),
-            length(mirror_rows, y.height, cb.height),
-        );
+        let stored = turnable_chroma((y.width, y.height), (cb.width, cb.height), orientation);
         let luma = pixel_count(y.width, y.height);
         let color = pixel_count(stored.0, stored.1);
         let mut data = job.memory.zeroed(luma + 2 * color)?;
@@ -228,6 +216,27 @@ impl Picture {
 
 pub(crate) fn pixel_count(width: u32, height: u32) -> usize {
     width as usize * height as usize
+}
+
+/// The size to which chroma planes are interpolated before they are turned: longer only along
+/// an axis that is mirrored and where luma would change its chroma samples.
+pub(crate) fn turnable_chroma(
+    luma: (u32, u32),
+    chroma: (u32, u32),
+    orientation: Orientation,
+) -> (u32, u32) {
+    let (mirror_columns, mirror_rows) = match orientation.transpose {
+        true => (orientation.mirror_y, orientation.mirror_x),
+        false => (orientation.mirror_x, orientation.mirror_y),
+    };
+    let length = |mirrored: bool, luma: u32, chroma: u32| {
+        let exact = subsampling(luma, chroma).is_some_and(|f| (luma as usize).is_multiple_of(f));
+        if mirrored && !exact { luma } else { chroma }
+    };
+    (
+        length(mirror_columns, luma.0, chroma.0),
+        length(mirror_rows, luma.1, chroma.1),
+    )
 }
 
 /// Converts a row of planes to interleaved RGB, in pieces that stay in the L1 cache.

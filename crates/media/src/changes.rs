@@ -4,7 +4,7 @@ use std::fmt;
 
 use majordomo_llm::Change;
 
-use crate::fit::Conversion;
+use crate::fit_image::Conversion;
 use crate::human::{Dimensions, human_bytes};
 
 impl Conversion {

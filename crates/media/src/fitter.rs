@@ -23,7 +23,7 @@ use crate::bounds::admitted;
 use crate::changes::Changes;
 use crate::decoded::Decoded;
 use crate::decoded_cache::{ContentHash, DecodedCache};
-use crate::fit::{Fitted, Refit};
+use crate::fit_image::{Fitted, Refit};
 use crate::human::human_bytes;
 use crate::images::{attached_images, edit_images};
 use crate::ladder::needed_chroma;

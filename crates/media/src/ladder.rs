@@ -15,8 +15,8 @@ use crate::{Format, Problem};
 
 const QUALITIES: [u8; 4] = [85, 65, 45, 30];
 const LOWEST: u8 = 30;
-/// The longest side of a JPEG.
-const MAX_JPEG_SIDE: u32 = 65_535;
+/// The longest side of a JPEG that libjpeg reads.
+const MAX_JPEG_SIDE: u32 = 65_500;
 /// Full encodings of a lossless format, and of smaller JPEGs, before giving up.
 const MAX_ENCODES: u32 = 6;
 /// Sizes estimated before giving up.

@@ -15,7 +15,7 @@ mod bounds;
 mod changes;
 mod decoded;
 mod decoded_cache;
-mod fit;
+mod fit_image;
 mod fitter;
 mod human;
 mod images;
@@ -28,7 +28,7 @@ pub use bounds::Bounds;
 pub use majordomo_codecs::Stop;
 pub use majordomo_image_header::{Format, Header, Orientation, sniff};
 
-pub use fit::{Conversion, Fitted, fit_image};
+pub use fit_image::{Conversion, Fitted, fit_image};
 pub use fitter::{Fitter, Stats};
 pub use images::{OMITTED, omit_oldest};
 pub use plan::{Plan, Reason, plan};

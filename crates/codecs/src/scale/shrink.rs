@@ -34,10 +34,12 @@ impl BlockMeans {
         (across, self.from.1.div_ceil(self.block.1))
     }
 
-    /// The size of the source in blocks.
-    pub(super) fn lengths(&self) -> (f64, f64) {
-        let across = f64::from(self.from.0) / f64::from(self.block.0);
-        (across, f64::from(self.from.1) / f64::from(self.block.1))
+    /// Converts lengths in pixels to lengths in blocks.
+    pub(super) fn lengths(&self, (across, down): (f64, f64)) -> (f64, f64) {
+        (
+            across / f64::from(self.block.0),
+            down / f64::from(self.block.1),
+        )
     }
 
     /// Computes the mean of each block; colours with alpha are weighted by it.

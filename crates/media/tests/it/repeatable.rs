@@ -15,6 +15,7 @@ fn limits() -> Vec<ImageLimits> {
         only("image/jpeg", 300),
         only("image/webp", 90),
         only("image/gif", 140),
+        types(&["image/jpeg"]),
         max_bytes(6_000),
     ]
 }

@@ -195,8 +195,13 @@ impl<'a> Segments<'a> {
             let (marker, body) = segments.next_segment()?;
             match marker {
                 SOF0..=SOF2 if frame.is_none() => frame = Some(Frame::parse(marker, body)?),
-                // An Adobe transform other than YCbCr.
-                APP14 if body.starts_with(b"Adobe") && body.get(11) != Some(&1) => return None,
+                // An Adobe transform other than YCbCr. A shorter segment is none.
+                APP14
+                    if body.starts_with(b"Adobe")
+                        && body.get(11).is_some_and(|transform| *transform != 1) =>
+                {
+                    return None;
+                }
                 SOS => {
                     let frame = frame?;
                     let scan = Scan::parse(&frame, body)?;
