@@ -44,6 +44,6 @@ pub use engine::Vision;
 pub use fetch::FetchImage;
 pub use marker::{MAX_DESCRIPTION_BYTES, OMITTED, UNAVAILABLE};
 pub use outcome::{DescribeCall, Described, FROM_CACHE, ImageDisposition, ImageOutcome};
-pub use scope::Scope;
+pub use scope::{Scope, UsedDescriptions};
 pub use shared::SharedDescriptions;
 pub use text_only::{DescribeForTextOnly, Describers};
