@@ -117,8 +117,16 @@ impl Prompt {
 fn visit_parts<'a>(parts: &'a [Part], visit: &mut dyn FnMut(Option<&'a Native>)) {
     for part in parts {
         visit(part.native());
-        if let Part::ToolResult(result) = part {
-            visit_parts(&result.parts, visit);
+        match part {
+            Part::ToolResult(result) => visit_parts(&result.parts, visit),
+            Part::Text(_)
+            | Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::Reasoning(_)
+            | Part::ToolCall(_)
+            | Part::File(_)
+            | Part::Opaque(_) => {}
         }
     }
 }
@@ -201,6 +209,21 @@ mod tests {
         assert_eq!(field.as_str(), expected);
         let hosted = prompt.hosted_tools[0].raw.as_str();
         assert_eq!(hosted, r#"[{"type":"text","text":"9"}]"#);
+    }
+
+    #[test]
+    fn removing_a_field_keeps_the_images_of_the_others() {
+        let mut request = request();
+        let native = request.edit().native.as_mut().unwrap();
+        native.fields.insert(0, ("first".into(), Json::string("1")));
+        native.images[0].0 = 1;
+        assert_eq!(native.remove("first").unwrap().as_str(), "\"1\"");
+        assert!(native.remove("first").is_none());
+        native.replace_images(&mut || Some("gone".into()));
+        let value = native.get("pictures").unwrap().as_str();
+        assert!(value.contains("gone"), "{value}");
+        native.remove("pictures");
+        assert!(native.is_empty() && native.images.is_empty());
     }
 
     #[test]

@@ -187,7 +187,7 @@ impl Losses {
             Part::ToolCall(_) => "tool_call",
             Part::ToolResult(_) => "tool_result",
             Part::File(_) => "file",
-            Part::Opaque(block) => &block.kind,
+            Part::Opaque(block) => named(&block.kind),
         };
         self.add(kind, why);
     }
@@ -206,9 +206,35 @@ impl Losses {
     }
 }
 
+/// The kind of a block; of one without a type, what it is.
+fn named(kind: &str) -> &str {
+    match kind.strip_suffix('.').unwrap_or(kind) {
+        "" => "content",
+        kind => kind,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use majordomo_llm::{Json, Opaque};
+
     use super::*;
+
+    #[test]
+    fn a_block_without_a_type_is_listed_by_a_name() {
+        for (kind, name) in [
+            ("", "content"),
+            ("content.", "content"),
+            ("content.input_audio", "content.input_audio"),
+            ("document", "document"),
+        ] {
+            let raw = Json::parse("{}").unwrap();
+            let block = Opaque::new(Dialect::new("x"), kind, raw);
+            let mut losses = Losses::default();
+            losses.part(&Part::Opaque(block), "unknown");
+            assert_eq!(losses.into_vec()[0].field, name);
+        }
+    }
 
     #[test]
     fn each_field_is_listed_once_in_order_of_its_first_loss() {

@@ -245,7 +245,8 @@ impl<'a> ChatPartFields<'a> {
         let kind = self.kind.take().unwrap_or_default();
         let part = match &*kind {
             "text" | "refusal" | "thinking" => self.text_part(&kind),
-            "image_url" => self.image_part(),
+            // vLLM needs no type.
+            "" | "image_url" => self.image_part(),
             "file" => self.file_part(),
             _ => None,
         };

@@ -193,10 +193,12 @@ impl<'a> ResponsesItemFields<'a> {
 
     /// Clients may omit the type of a message and of a reference to a stored item.
     fn kind(&mut self) -> Cow<'a, str> {
+        let has_id = || self.all.iter().any(|(name, _)| name == "id");
         match (self.kind.take(), &self.role) {
             (Some(kind), _) => kind,
             (None, Some(_)) => Cow::Borrowed("message"),
-            (None, None) => Cow::Borrowed(""),
+            (None, None) if has_id() => Cow::Borrowed("item_reference"),
+            (None, None) => Cow::Borrowed("item"),
         }
     }
 
