@@ -51,9 +51,11 @@ use crate::discovery::{DiscoveryRequest, DiscoverySource, ModelTraits};
 use crate::estimate::{ImageTokenRule, TokenRule};
 use crate::image_types::local_images;
 use crate::images_api::{EmbeddingsApi, ImagesApi, batch_limits};
-use crate::openai_models::{image_limits, image_token_rule, takes_effort, text_counter};
+use crate::openai_models::{
+    image_limits, image_token_rule, rejects_effort, takes_effort, text_counter,
+};
 use crate::quirks::{self, Quirk};
-use crate::reasoning_budget::budget_to_effort;
+use crate::reasoning_budget::{budget_to_effort, drop_effort};
 use crate::recipe::Recipe;
 use crate::transport::{Credential, Timeouts};
 
@@ -245,8 +247,12 @@ impl Recipe for OpenAi {
         let own_dialect = request
             .source()
             .is_some_and(|source| *source.dialect() == self.protocol.dialect());
-        if self.own_models && !own_dialect && takes_effort(model) {
-            budget_to_effort(&mut request);
+        if self.own_models && !own_dialect {
+            if takes_effort(model) {
+                budget_to_effort(&mut request);
+            } else if rejects_effort(model) {
+                drop_effort(&mut request);
+            }
         }
         (self.quirk)(request)
     }

@@ -77,6 +77,11 @@ impl ClaudeModel {
         }
     }
 
+    /// Whether thinking together with a forced tool call is an error.
+    pub(super) fn rejects_thinking_with_forced_tools(self) -> bool {
+        self.version < (5, 0)
+    }
+
     /// Whether sampling parameters are an error.
     pub(super) fn rejects_sampling(self) -> bool {
         match self.family {

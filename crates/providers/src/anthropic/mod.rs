@@ -31,6 +31,7 @@
 
 mod api_version;
 mod claude_model;
+mod own_thinking;
 mod sampling;
 mod system_turns;
 mod thinking;

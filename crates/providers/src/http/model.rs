@@ -1,8 +1,9 @@
 //! A model of a provider over HTTP.
 
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use ::http::Uri;
 use bytes::Bytes;
 use majordomo_llm::{
     BoxFuture, Capabilities, Change, ClientCredential, Dialect, EmbeddingModel, Error, ErrorKind,
@@ -42,7 +43,10 @@ pub(super) struct HttpModel {
     pub(super) id: String,
     pub(super) name: String,
     traits: Arc<DiscoveredTraits>,
-    /// What the last response reported of the key's rate limits, if it is one of several.
+    /// The path of the first call and its URI.
+    usual_uri: OnceLock<(String, Uri)>,
+    /// The key's rate limits as the last response reported them, if the provider has several
+    /// keys.
     quota: Mutex<Option<Quota>>,
 }
 
@@ -52,6 +56,7 @@ impl HttpModel {
             name: format!("{}/{id}", provider.0.name),
             traits: provider.traits(id),
             id: id.to_owned(),
+            usual_uri: OnceLock::new(),
             quota: Mutex::default(),
             provider,
         }
@@ -109,17 +114,27 @@ impl HttpModel {
             }
             false => body,
         };
-        let uri = self
-            .provider
-            .uri(&recipe.path(&self.id, &request, stream))?;
-        let post = TransportRequest::post(uri, body);
-        let post = post.header("content-type", "application/json")?;
+        let uri = self.uri(&recipe.path(&self.id, &request, stream))?;
+        let post = TransportRequest::post(uri, body).json();
         let post = self.provider.apply_settings(post, Some(&request))?;
         Ok(EncodedCall {
             post,
             usage_added,
             emulated,
         })
+    }
+
+    /// The URI of a path; most calls of a model have the same.
+    fn uri(&self, path: &str) -> Result<Uri> {
+        if let Some((known, uri)) = self.usual_uri.get()
+            && known == path
+        {
+            return Ok(uri.clone());
+        }
+        let uri = self.provider.uri(path)?;
+        // Another call may have been first.
+        let _ = self.usual_uri.set((path.to_owned(), uri.clone()));
+        Ok(uri)
     }
 
     /// Whether to set prompt-cache breakpoints: if configured, and the client set none.
@@ -241,8 +256,7 @@ impl HttpModel {
         let to = majordomo_wire::Outgoing::new(&self.id);
         let to = recipe.encoding(to, &request, &self.traits.current());
         let written = counter.write_request(&request, &to);
-        let post = TransportRequest::post(self.provider.uri(&path)?, written.body);
-        let post = post.header("content-type", "application/json")?;
+        let post = TransportRequest::post(self.provider.uri(&path)?, written.body).json();
         let body = model_list::send(&self.provider, post, Some(&request)).await?;
         counter.read_response(&body)
     }
@@ -252,8 +266,7 @@ impl HttpModel {
             return Err(unsupported("it has no embeddings for this dialect"));
         };
         let body = majordomo_wire::with_model(&body, &self.id);
-        let post = TransportRequest::post(self.provider.uri(path)?, body);
-        let post = post.header("content-type", "application/json")?;
+        let post = TransportRequest::post(self.provider.uri(path)?, body).json();
         model_list::send(&self.provider, post, None).await
     }
 
