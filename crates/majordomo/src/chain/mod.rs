@@ -15,12 +15,12 @@
 //! May use `clock`, `health`, `keys`, `observe` and `spec`.
 
 mod attempt_log;
+mod capability_check;
 mod commit;
 mod compose;
 mod config;
 mod count_tokens;
 mod embed;
-mod fit;
 #[cfg(feature = "images")]
 mod fit_images;
 mod fit_output;
@@ -31,6 +31,7 @@ mod outlook;
 mod preview;
 mod relay;
 mod retry;
+mod served;
 mod shape;
 mod shaping;
 mod target;
@@ -58,9 +59,10 @@ pub use gate::{
 use operation::{Forward, ForwardEmbeddings, ForwardOutput, Generate, StreamEvents};
 pub use preview::Preview;
 use relay::Relay;
+use served::Served;
 pub use shape::{Shape, Shaped, TargetView};
 pub(crate) use target::ChainTarget;
-use walk::{Served, Walk};
+use walk::Walk;
 
 use crate::observe::{Notice, Observers};
 use crate::spec::TargetName;

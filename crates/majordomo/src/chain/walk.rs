@@ -6,8 +6,7 @@
 use std::time::Instant;
 
 use majordomo_llm::{
-    AttemptLog, Change, Class, Error, ErrorKind, Model, NextTarget, Request, Response, Result,
-    Timer, Usage,
+    Change, Class, Error, ErrorKind, Model, NextTarget, Request, Response, Result, Timer, Usage,
 };
 use tokio::time::{sleep_until, timeout, timeout_at};
 
@@ -15,6 +14,7 @@ use super::attempt_log::AttemptRecorder;
 use super::gate::{AdmittedAttempt, AttemptGate, GateRefusal, PendingAttempt, enter};
 use super::operation::Operation;
 use super::retry::RetryBudget;
+use super::served::Served;
 use super::shaping::{ShapeMode, reduce_request, shape_for};
 use super::target::TargetPermit;
 use super::{AllBenched, Chain, ChainConfig, ChainTarget, Shaped};
@@ -36,35 +36,6 @@ pub(super) struct Walk<'a, O> {
     /// A target in service was reached, could take the request, and failed. Probes do not
     /// count: a request must not fail because its probe found a target still down.
     failed_in_service: bool,
-}
-
-/// A served request. The permit has yet to report the outcome.
-pub(super) struct Served<'a, T> {
-    pub(super) output: T,
-    pub(super) target: &'a ChainTarget,
-    pub(super) permit: TargetPermit,
-    /// Has yet to be settled.
-    pub(super) attempt: AdmittedAttempt,
-    pub(super) attempt_log: AttemptLog,
-    pub(super) deadline: Option<tokio::time::Instant>,
-    /// Usage of rejected responses.
-    pub(super) spent: Usage,
-}
-
-impl<'a, T> Served<'a, T> {
-    /// Splits off the output and puts another in its place.
-    pub(super) fn replace<U>(self, output: U) -> (T, Served<'a, U>) {
-        let rest = Served {
-            output,
-            target: self.target,
-            permit: self.permit,
-            attempt: self.attempt,
-            attempt_log: self.attempt_log,
-            deadline: self.deadline,
-            spent: self.spent,
-        };
-        (self.output, rest)
-    }
 }
 
 /// Whether the walk ends with this target.

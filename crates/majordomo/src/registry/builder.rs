@@ -144,6 +144,7 @@ impl RegistryBuilder {
         let registry = Registry {
             shared: Arc::new(RegistryShared {
                 names: RwLock::new(names),
+                chains: Default::default(),
                 environment: self.environment,
                 health,
                 conversations: self.conversations,
