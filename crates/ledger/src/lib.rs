@@ -54,7 +54,7 @@ pub use store::{
 };
 pub use store::{
     Lease, LeaseDecision, LeaseRequest, Opening, Payer, PostgresStore, PostgresUrl,
-    PostgresUrlError, RepriceFn, SqliteStore, Store, StoreError, StorePlace,
+    PostgresUrlError, RepriceFn, SqliteStore, Store, StoreError, StorePlace, StoreSchema,
 };
 pub use writer::{
     Ledger, LedgerSender, LedgerStatus, OpenStore, Pseudonyms, StatusSnapshot, WriterOptions,

@@ -94,6 +94,10 @@ pub struct UsageSums {
     /// The cost of all attempts with a known price, in nanodollars.
     #[serde(rename = "cost_nanodollars")]
     pub cost: Cost,
+    /// Of this, the cost of attempts that no provider counted whole: those that are
+    /// `estimated` or `lost`.
+    #[serde(rename = "estimated_cost_nanodollars")]
+    pub estimated_cost: Cost,
     /// Attempts whose price is unknown. They are not part of `cost`.
     pub unpriced: u64,
     /// Attempts whose tokens the gateway counted, in part or whole.
@@ -115,6 +119,7 @@ impl UsageSums {
         self.reasoning = self.reasoning.saturating_add(other.reasoning);
         self.images = self.images.saturating_add(other.images);
         self.cost += other.cost;
+        self.estimated_cost += other.estimated_cost;
         self.unpriced = self.unpriced.saturating_add(other.unpriced);
         self.estimated = self.estimated.saturating_add(other.estimated);
         self.lost = self.lost.saturating_add(other.lost);
@@ -201,7 +206,7 @@ pub struct RepriceSubject {
 pub fn usage_csv(by: &[GroupBy], rows: &[UsageRow]) -> String {
     let names = by.iter().map(|group| group.as_str());
     let columns = "requests,attempts,input,cache_read,cache_write_5m,cache_write_1h,output,\
-                   reasoning,images,cost_usd,unpriced,estimated,lost";
+                   reasoning,images,cost_usd,unpriced,estimated,lost,estimated_cost_usd";
     let heading: Vec<&str> = names.chain([columns]).collect();
     let mut text = heading.join(",");
     text.push('\n');
@@ -212,7 +217,7 @@ pub fn usage_csv(by: &[GroupBy], rows: &[UsageRow]) -> String {
         }
         let sums = &row.sums;
         text.push_str(&format!(
-            "{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
             sums.requests,
             sums.attempts,
             sums.input,
@@ -225,7 +230,8 @@ pub fn usage_csv(by: &[GroupBy], rows: &[UsageRow]) -> String {
             sums.cost,
             sums.unpriced,
             sums.estimated,
-            sums.lost
+            sums.lost,
+            sums.estimated_cost
         ));
     }
     text

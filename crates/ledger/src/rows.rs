@@ -70,6 +70,13 @@ stored_enum! {
     }
 }
 
+impl SettleClass {
+    /// Whether some of the amounts are our own count or guess.
+    pub(crate) fn is_estimate(self) -> bool {
+        matches!(self, Self::Partial | Self::Estimated | Self::Lost)
+    }
+}
+
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestRow {

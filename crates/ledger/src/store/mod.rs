@@ -26,7 +26,7 @@ pub use access::{
 };
 pub use error::StoreError;
 pub use lease::{Lease, LeaseDecision, LeaseRequest, Opening, Payer};
-pub use place::StorePlace;
+pub use place::{StorePlace, StoreSchema};
 pub use postgres::{PostgresAccess, PostgresStore, PostgresUrl, PostgresUrlError};
 pub use sqlite::{SqliteAccess, SqliteStore};
 

@@ -13,15 +13,19 @@ const HOUR: i64 = 4;
 const DAY: i64 = 96;
 
 /// The columns before the groups.
-const SUMS: usize = 13;
+const SUMS: usize = 14;
 
 /// The statement of a query. Its parameters are those of [`range`].
 pub(super) fn statement(query: &UsageQuery) -> String {
     // Offsets of zones are multiples of a quarter hour.
     let offset = i64::from(query.utc_offset_minutes).div_euclid(15);
-    let (cost, unpriced) = match query.as_recorded {
-        true => ("cost", "unpriced"),
-        false => ("cost + correction", "unpriced - repriced"),
+    let (cost, unpriced, estimated_cost) = match query.as_recorded {
+        true => ("cost", "unpriced", "estimated_cost"),
+        false => (
+            "cost + correction",
+            "unpriced - repriced",
+            "estimated_cost + estimated_correction",
+        ),
     };
     let sums: [&str; SUMS] = [
         "requests",
@@ -37,6 +41,7 @@ pub(super) fn statement(query: &UsageQuery) -> String {
         unpriced,
         "estimated",
         "lost",
+        estimated_cost,
     ];
     let mut inner = Vec::new();
     let mut outer = Vec::new();
@@ -126,6 +131,7 @@ pub(super) fn row<E>(
         unpriced: count(10)?,
         estimated: count(11)?,
         lost: count(12)?,
+        estimated_cost: Cost::from_nanodollars(number(13)?),
     };
     Ok(UsageRow { group, sums })
 }

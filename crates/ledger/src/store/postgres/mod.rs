@@ -38,6 +38,7 @@ use session::{MAINTENANCE, REPORT, Session, WRITE};
 
 pub use access::PostgresAccess;
 pub use address::{PostgresUrl, PostgresUrlError};
+pub(super) use session::inspect;
 
 /// A ledger in a PostgreSQL database, in the schema `majordomo`.
 pub struct PostgresStore {

@@ -43,7 +43,7 @@ const PAST: &str = "
          WHERE c.request = a.request AND c.number = a.number),
         r.key, r.team, r.model, a.target, r.tags,
         a.input, a.cache_read, a.cache_write_5m, a.cache_write_1h, a.image_input, a.output,
-        a.reasoning, a.images
+        a.reasoning, a.images, a.settle
     FROM attempt a JOIN request r ON r.id = a.request JOIN name t ON t.id = a.target
     WHERE a.request >= $1 AND a.request < $2 AND a.reported_cost IS NULL AND a.settle <> ALL($3)";
 
@@ -120,11 +120,11 @@ async fn reprice_day(
             target: row.try_get(8)?,
             tags: tags.map(|tag| known.names.id(Some(tag))).collect(),
         };
-        rollup.add(
-            request,
-            &group,
-            &rollup::of_correction(difference, charged.is_none()),
-        );
+        let settle: i16 = row.try_get(18)?;
+        let settle = SettleClass::from_number(settle.into());
+        let estimate = settle.is_some_and(SettleClass::is_estimate);
+        let amounts = rollup::of_correction(difference, charged.is_none(), estimate);
+        rollup.add(request, &group, &amounts);
         report.corrected += 1;
         report.difference += difference;
     }

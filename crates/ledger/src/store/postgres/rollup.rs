@@ -11,7 +11,7 @@ use crate::request_id::RequestId;
 use crate::rows::{AttemptRow, SettleClass};
 
 /// The summed columns of both tables, in their order.
-pub(super) const COLUMNS: [&str; 15] = [
+pub(super) const COLUMNS: [&str; 17] = [
     "requests",
     "attempts",
     "input",
@@ -27,6 +27,8 @@ pub(super) const COLUMNS: [&str; 15] = [
     "estimated",
     "lost",
     "repriced",
+    "estimated_cost",
+    "estimated_correction",
 ];
 
 /// The amount to add to each column.
@@ -54,6 +56,7 @@ pub(super) fn of_attempt(row: &AttemptRow) -> Amounts {
     let used = &row.used;
     let charged = row.charged();
     let estimated = matches!(row.settle, SettleClass::Partial | SettleClass::Estimated);
+    let cost = charged.unwrap_or_default().nanodollars();
     [
         i64::from(row.number == 1),
         1,
@@ -64,11 +67,13 @@ pub(super) fn of_attempt(row: &AttemptRow) -> Amounts {
         stored(used.output),
         stored(used.reasoning),
         stored(used.images),
-        charged.unwrap_or_default().nanodollars(),
+        cost,
         0,
         i64::from(charged.is_none()),
         i64::from(estimated),
         i64::from(row.settle == SettleClass::Lost),
+        0,
+        if row.settle.is_estimate() { cost } else { 0 },
         0,
     ]
 }
@@ -80,14 +85,18 @@ pub(super) fn of_lost(number: i32, input: i64, cost: Option<i64>) -> Amounts {
     amounts[9] = cost.unwrap_or_default();
     amounts[11] = i64::from(cost.is_none());
     amounts[13] = 1;
+    amounts[15] = amounts[9];
     amounts
 }
 
-/// The amounts of a correction.
-pub(super) fn of_correction(difference: Cost, was_unpriced: bool) -> Amounts {
+/// The amounts of a correction, perhaps of an estimate.
+pub(super) fn of_correction(difference: Cost, was_unpriced: bool, estimate: bool) -> Amounts {
     let mut amounts = Amounts::default();
     amounts[10] = difference.nanodollars();
     amounts[14] = i64::from(was_unpriced);
+    if estimate {
+        amounts[16] = difference.nanodollars();
+    }
     amounts
 }
 

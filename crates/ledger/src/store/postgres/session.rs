@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tokio_postgres::{Client, NoTls};
 
-use crate::store::StoreError;
+use crate::store::{StoreError, StoreSchema};
 
 use super::PostgresUrl;
 use super::migrations;
@@ -39,10 +39,7 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) fn open(url: PostgresUrl) -> Result<Self, StoreError> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|source| failed(&url, Box::new(source)))?;
+        let runtime = runtime(&url)?;
         let mut session = Self {
             runtime: Some(runtime),
             url,
@@ -136,6 +133,24 @@ impl Drop for Session {
             runtime.shutdown_background();
         }
     }
+}
+
+/// Reads the schema of a database without changing it.
+pub(in crate::store) fn inspect(url: &PostgresUrl) -> Result<StoreSchema, StoreError> {
+    let reading = async {
+        let client = connect(url).await?;
+        let found = migrations::version(&client).await;
+        found.map_err(|error| failed(url, Box::new(error)))
+    };
+    let found = runtime(url)?.block_on(async { timeout(CONNECT, reading).await });
+    let found = found.unwrap_or_else(|_| Err(late(url, CONNECT)))?;
+    StoreSchema::of(url, found, migrations::STEPS.len() as i64)
+}
+
+fn runtime(url: &PostgresUrl) -> Result<Runtime, StoreError> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let built = builder.enable_all().build();
+    built.map_err(|source| failed(url, Box::new(source)))
 }
 
 /// A connection with our settings.

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use crate::store::StoreError;
+use crate::store::{StoreError, StoreSchema};
 
 /// How long a statement waits for another process's lock. The writer retries, so this need not
 /// be long.
@@ -24,20 +24,42 @@ pub(super) fn open(path: &Path, steps: &[&str]) -> Result<Connection, StoreError
     make_private(path)?;
     let mut db = Connection::open(path).map_err(at(path))?;
     settings(&db).map_err(at(path))?;
-    let known = steps.len() as i64;
     let found = version(&db).map_err(at(path))?;
-    if found > known {
-        let place = path.display().to_string();
-        return Err(StoreError::Newer {
-            place,
-            found,
-            known,
-        });
-    }
-    if found < known {
+    if StoreSchema::of(path.display(), found, steps.len() as i64)? != StoreSchema::Current {
         migrate(&mut db, steps).map_err(at(path))?;
     }
     Ok(db)
+}
+
+/// Reads the schema of a file without changing it.
+pub(super) fn inspect(path: &Path, steps: &[&str]) -> Result<StoreSchema, StoreError> {
+    if !path.exists() {
+        return Ok(StoreSchema::Missing);
+    }
+    let db = open_to_read(path).map_err(at(path))?;
+    let found = version(&db).map_err(at(path))?;
+    StoreSchema::of(path.display(), found, steps.len() as i64)
+}
+
+/// Opens a file without changing it. If no process has the file open, even a reader creates its
+/// journals and leaves them behind, unless the file is declared immutable.
+fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-wal");
+    match path.to_str().filter(|_| cfg!(unix)) {
+        Some(name) if !Path::new(&journal).exists() => {
+            let name = name.replace('%', "%25");
+            let name = name.replace('?', "%3f").replace('#', "%23");
+            let uri = format!("file:{name}?immutable=1");
+            Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)
+        }
+        _ => {
+            let db = Connection::open_with_flags(path, flags)?;
+            db.busy_timeout(BUSY)?;
+            Ok(db)
+        }
+    }
 }
 
 /// Creates the file if it is missing, and lets only its owner read it. SQLite gives its

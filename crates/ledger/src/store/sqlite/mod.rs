@@ -34,7 +34,7 @@ use crate::report::{
 };
 use crate::request_id::RequestId;
 use crate::rows::{FinishedRow, LedgerEntry, OpenAttempt};
-use crate::store::{Lease, LeaseDecision, LeaseRequest, RepriceFn, Store, StoreError};
+use crate::store::{Lease, LeaseDecision, LeaseRequest, RepriceFn, Store, StoreError, StoreSchema};
 
 pub use access::SqliteAccess;
 use connection::{SyncMode, at, open, set_sync};
@@ -71,6 +71,11 @@ pub struct SqliteStore {
     open: FastSet<RequestId>,
     /// Commits since the last synced one.
     unsynced: u32,
+}
+
+/// Reads the schema of the ledger in a folder without changing it.
+pub(super) fn inspect(folder: &Path) -> Result<StoreSchema, StoreError> {
+    connection::inspect(&folder.join(MAIN), schema::MAIN)
 }
 
 impl SqliteStore {

@@ -87,12 +87,18 @@ impl PackedAttempt {
         self.settle == SettleClass::Lost.number()
     }
 
+    /// Whether some of its amounts are our own count or guess.
+    pub(super) fn is_estimate(&self) -> bool {
+        SettleClass::from_number(self.settle).is_some_and(SettleClass::is_estimate)
+    }
+
     /// What it adds to sums.
     pub(super) fn sums(&self) -> UsageSums {
         let used = &self.used;
         let charged = self.reported_cost.or(self.cost);
         let settle = SettleClass::from_number(self.settle);
         let estimated = matches!(settle, Some(SettleClass::Partial | SettleClass::Estimated));
+        let cost = Cost::from_nanodollars(charged.unwrap_or_default());
         UsageSums {
             requests: u64::from(self.number == 1),
             attempts: 1,
@@ -103,7 +109,11 @@ impl PackedAttempt {
             output: used.output,
             reasoning: used.reasoning,
             images: used.images,
-            cost: Cost::from_nanodollars(charged.unwrap_or_default()),
+            cost,
+            estimated_cost: match self.is_estimate() {
+                true => cost,
+                false => Cost::ZERO,
+            },
             unpriced: u64::from(charged.is_none()),
             estimated: u64::from(estimated),
             lost: u64::from(self.is_lost()),

@@ -86,8 +86,8 @@ fn reprice_day(
         let mut insert = file.db.prepare_cached(
             "INSERT OR IGNORE INTO correction
                  (request, number, made, price, difference, was_unpriced, target, key, team,
-                  model, tags)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                  model, tags, estimated)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?;
         let [key, team, model, tags] = attempt.names;
         let inserted = insert.execute(params![
@@ -102,6 +102,7 @@ fn reprice_day(
             team,
             model,
             tags,
+            attempt.attempt.is_estimate(),
         ])?;
         report.corrected += inserted as u64;
         report.difference += difference;

@@ -28,6 +28,8 @@ const QUARTERS: i64 = 86_400_000 / QUARTER_MS;
 pub(super) struct RollupSums {
     pub(super) sums: UsageSums,
     pub(super) correction: Cost,
+    /// Of this, what corrects estimates.
+    pub(super) estimated_correction: Cost,
     pub(super) repriced: u64,
 }
 
@@ -98,7 +100,7 @@ impl DaySums {
 
 fn add_corrections(file: &Connection, day: &mut DaySums) -> rusqlite::Result<()> {
     let mut select = file.prepare_cached(
-        "SELECT seq, request, target, key, team, model, tags, difference, was_unpriced
+        "SELECT seq, request, target, key, team, model, tags, difference, was_unpriced, estimated
          FROM correction WHERE seq > ?1",
     )?;
     let mut rows = select.query([day.last_correction])?;
@@ -112,6 +114,9 @@ fn add_corrections(file: &Connection, day: &mut DaySums) -> rusqlite::Result<()>
         let grouped = day.groups.entry((quarter, group)).or_default();
         for sums in [Some(grouped), tagged].into_iter().flatten() {
             sums.correction += difference;
+            if row.get(9)? {
+                sums.estimated_correction += difference;
+            }
             sums.repriced += repriced;
         }
         day.last_correction = day.last_correction.max(row.get(0)?);
@@ -128,13 +133,15 @@ fn add_withdrawn(file: &Connection, day: &mut DaySums) -> rusqlite::Result<()> {
     let mut rows = select.query([day.last_withdrawn])?;
     while let Some(row) = rows.next()? {
         let quarter = quarter_of_millis(RequestId::from_bytes(row.get(1)?).millis());
-        let cost: Option<i64> = row.get(8)?;
+        let known: Option<i64> = row.get(8)?;
+        let cost = Cost::from_nanodollars(known.unwrap_or_default());
         let sums = UsageSums {
             requests: u64::from(row.get::<_, i64>(2)? == 1),
             attempts: 1,
             input: row.get(7).map(restored)?,
-            cost: Cost::from_nanodollars(cost.unwrap_or_default()),
-            unpriced: u64::from(cost.is_none()),
+            cost,
+            estimated_cost: cost,
+            unpriced: u64::from(known.is_none()),
             lost: 1,
             ..UsageSums::default()
         };
@@ -274,7 +281,8 @@ pub(super) fn set_dropped(main: &Connection, day: Day) -> rusqlite::Result<()> {
 }
 
 /// The sums in the order of the tables' columns.
-const VALUES: &str = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?20";
+const VALUES: &str = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?20,
+    ?21, ?22";
 const ADDED: &str = "requests = requests + excluded.requests,
     attempts = attempts + excluded.attempts, input = input + excluded.input,
     cache_read = cache_read + excluded.cache_read,
@@ -284,7 +292,9 @@ const ADDED: &str = "requests = requests + excluded.requests,
     images = images + excluded.images, cost = cost + excluded.cost,
     correction = correction + excluded.correction, unpriced = unpriced + excluded.unpriced,
     estimated = estimated + excluded.estimated, lost = lost + excluded.lost,
-    repriced = repriced + excluded.repriced";
+    repriced = repriced + excluded.repriced,
+    estimated_cost = estimated_cost + excluded.estimated_cost,
+    estimated_correction = estimated_correction + excluded.estimated_correction";
 
 /// Binds sums, or amounts to subtract.
 fn bind(
@@ -313,7 +323,9 @@ fn bind(
     for (index, value) in (1..).zip(values) {
         statement.raw_bind_parameter(index, value)?;
     }
-    statement.raw_bind_parameter(20, count(row.repriced))
+    statement.raw_bind_parameter(20, count(row.repriced))?;
+    statement.raw_bind_parameter(21, sign * sums.estimated_cost.nanodollars())?;
+    statement.raw_bind_parameter(22, sign * row.estimated_correction.nanodollars())
 }
 
 /// How far a day has been summed.

@@ -45,6 +45,12 @@ pub(super) const MAIN: &[&str] = &[
     // those of any file.
     "ALTER TABLE rolled RENAME COLUMN attempt TO batch;
      UPDATE rolled SET batch = 9223372036854775807 WHERE dropped = 0;",
+    // 5: the cost of what no provider counted. Summed anew, as in step 4.
+    "ALTER TABLE rollup ADD COLUMN estimated_cost INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE rollup ADD COLUMN estimated_correction INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE tag_rollup ADD COLUMN estimated_cost INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE tag_rollup ADD COLUMN estimated_correction INTEGER NOT NULL DEFAULT 0;
+     UPDATE rolled SET batch = 9223372036854775807 WHERE dropped = 0;",
 ];
 
 /// A day's file: the rows themselves. It has its own names, so that they are dropped with it.
@@ -90,4 +96,6 @@ pub(super) const DAY: &[&str] = &[
             tags = r.tags
      FROM attempt a JOIN request r ON r.id = a.request
      WHERE a.request = correction.request AND a.number = correction.number;",
+    // 4: whether a correction is one of an estimate.
+    "ALTER TABLE correction ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;",
 ];
