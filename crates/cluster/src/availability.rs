@@ -90,6 +90,15 @@ impl Availability {
         self.lock().state == StoreState::Up
     }
 
+    /// For how long the store has not responded; zero while it does.
+    pub fn away_for(&self, now: Instant) -> Duration {
+        let known = self.lock();
+        match known.state {
+            StoreState::Up => Duration::ZERO,
+            StoreState::Failing | StoreState::Down => now.saturating_duration_since(known.since),
+        }
+    }
+
     /// A call succeeded.
     pub fn succeeded(&self, now: Instant) {
         let mut known = self.lock();

@@ -24,7 +24,7 @@ mod tls;
 
 pub use address::{StateUrl, StateUrlError};
 pub use availability::{Availability, StoreState, StoreStatus};
-pub use lease_table::{LEASE, LeaseTable, TableReply};
+pub use lease_table::{LEASE, LeaseTable, RESERVED, TableReply};
 pub use news::News;
 pub use node::{ClusterNode, ClusterSettings, HearNews};
 pub use node_stats::NodeStats;

@@ -140,7 +140,7 @@ impl ClusterNode {
             let (name, epoch) = (&self.settings.name, self.epoch.load(Relaxed));
             let left = self.scripts.join(&mut connection, name, epoch, true).await;
             if let Err(CallFailed(reason)) = left {
-                tracing::debug!(reason, "the node could not say that it leaves");
+                tracing::debug!(reason, "the node could not announce that it leaves");
             }
         }
     }
@@ -221,8 +221,15 @@ impl ClusterNode {
     async fn exchange_all(
         &self,
         commands: &mut MultiplexedConnection,
-        batch: Vec<(TrafficAsk, TrafficReply)>,
+        mut batch: Vec<(TrafficAsk, TrafficReply)>,
     ) -> Result<(), CallFailed> {
+        let first_store = self.first_store.load(Relaxed);
+        if first_store {
+            // A cluster that starts with its store: its nodes begin with their shares.
+            for (ask, _) in &mut batch {
+                ask.claim = ask.claim.max(ask.share);
+            }
+        }
         let asks: Vec<_> = batch.iter().map(|(ask, _)| ask).collect();
         self.stats.exchanged(asks.len());
         // If this fails, the replies are dropped with the batch, which reports the failure.
@@ -232,7 +239,7 @@ impl ClusterNode {
                 self.first_store.store(false, Relaxed);
             }
             let first = granted.young && self.first_store.load(Relaxed);
-            if first && granted.grant.usable < ask.least {
+            if first && ask.per_minute.is_some() && granted.grant.usable < ask.least {
                 continue;
             }
             reply.granted(granted.grant);
@@ -265,6 +272,10 @@ impl TrafficBackend for ClusterNode {
 
     fn is_up(&self) -> bool {
         self.availability.is_up()
+    }
+
+    fn away_for(&self) -> Duration {
+        self.availability.away_for(Instant::now())
     }
 
     fn nodes(&self) -> u64 {

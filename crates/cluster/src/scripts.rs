@@ -7,7 +7,7 @@ use redis::aio::MultiplexedConnection;
 use redis::{Cmd, ErrorKind, Pipeline, Script, ServerErrorKind};
 
 use crate::call::{CallFailed, within};
-use crate::lease_table::{LEASE, TableReply, grant_of};
+use crate::lease_table::{LEASE, RESERVED, TableReply, grant_of};
 
 /// The prefix of a cluster's keys; several clusters on one server use separate databases.
 pub(crate) const PREFIX: &str = "majordomo";
@@ -64,7 +64,7 @@ impl Scripts {
                 other => other?,
             };
             if replies.len() != asks.len() {
-                return Err(CallFailed("the reply has another length".to_owned()));
+                return Err(CallFailed("the reply has an unexpected length".to_owned()));
             }
             Ok(replies.into_iter().map(grant_of).collect())
         })
@@ -82,6 +82,8 @@ impl Scripts {
         let mut call = self.join.prepare_invoke();
         call.key(format!("{PREFIX}:nodes"))
             .key(format!("{PREFIX}:epoch"))
+            .key(format!("{PREFIX}:life"))
+            .key(format!("{PREFIX}:resumed"))
             .arg(name)
             .arg(epoch)
             .arg(micros(NODE_LASTS))
@@ -93,9 +95,10 @@ impl Scripts {
 }
 
 fn add_ask(call: &mut Pipeline, node: &str, ask: &TrafficAsk) {
-    call.arg(2)
+    call.arg(3)
         .arg(format!("{PREFIX}:limit:{}", ask.limit))
         .arg(format!("{PREFIX}:born"))
+        .arg(format!("{PREFIX}:resumed"))
         .arg(node)
         .arg(ask.capacity)
         .arg(ask.per_minute.unwrap_or(0))
@@ -106,7 +109,9 @@ fn add_ask(call: &mut Pipeline, node: &str, ask: &TrafficAsk) {
         .arg(ask.claim)
         .arg(ask.want)
         .arg(ask.least)
-        .arg(micros(LEASE));
+        .arg(micros(LEASE))
+        .arg(ask.share)
+        .arg(micros(RESERVED));
 }
 
 fn is_unknown_script(error: &redis::RedisError) -> bool {

@@ -11,12 +11,23 @@ use crate::started;
 pub struct Redis {
     program: PathBuf,
     address: SocketAddr,
+    /// Certificate and key.
+    tls: Option<(PathBuf, PathBuf)>,
     child: Option<Child>,
 }
 
 impl Redis {
     /// Starts the server that `tests/cluster/run` names; `None` elsewhere.
     pub fn start() -> Option<Self> {
+        Self::start_with(None)
+    }
+
+    /// The same with TLS only, with a certificate and its key in PEM.
+    pub fn start_tls(certificate: PathBuf, key: PathBuf) -> Option<Self> {
+        Self::start_with(Some((certificate, key)))
+    }
+
+    fn start_with(tls: Option<(PathBuf, PathBuf)>) -> Option<Self> {
         let program = started("MAJORDOMO_REDIS_SERVER")?.into();
         let free = TcpListener::bind(("127.0.0.1", 0)).expect("loopback can be bound");
         let address = free.local_addr().expect("a bound socket has an address");
@@ -24,6 +35,7 @@ impl Redis {
         let mut server = Self {
             program,
             address,
+            tls,
             child: None,
         };
         server.restart_empty();
@@ -44,8 +56,25 @@ impl Redis {
     pub fn restart_empty(&mut self) {
         self.stop();
         let port = self.address.port().to_string();
-        let child = Command::new(&self.program)
-            .args(["--port", &port, "--bind", "127.0.0.1", "--save", ""])
+        let mut command = Command::new(&self.program);
+        match &self.tls {
+            None => command.args(["--port", &port]),
+            Some((certificate, key)) => command
+                .args([
+                    "--port",
+                    "0",
+                    "--tls-port",
+                    &port,
+                    "--tls-auth-clients",
+                    "no",
+                ])
+                .arg("--tls-cert-file")
+                .arg(certificate)
+                .arg("--tls-key-file")
+                .arg(key),
+        };
+        let child = command
+            .args(["--bind", "127.0.0.1", "--save", ""])
             .args(["--appendonly", "no", "--daemonize", "no"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -22,7 +22,7 @@ impl ClusterNode {
     pub(super) async fn listen(&self, hear: &HearNews) {
         loop {
             if let Err(CallFailed(reason)) = self.listen_once(hear).await {
-                tracing::debug!(reason, "news of other nodes cannot be heard");
+                tracing::debug!(reason, "hints from other nodes cannot be received");
             }
             sleep(RETRY).await;
         }

@@ -55,9 +55,25 @@ impl Exchange {
         }
     }
 
+    /// Whether the lease lasts.
+    pub(super) fn lasts(&self, now: Duration) -> bool {
+        now < self.until
+    }
+
+    /// What was held last, whether or not it still is.
+    pub(super) fn last_held(&self) -> u64 {
+        self.held
+    }
+
     /// Whether the store counts anything as held by this node.
     pub(super) fn is_known(&self, now: Duration) -> bool {
         now < self.until && self.stored.max(self.held) > 0
+    }
+
+    /// Holds that much until the reply of the exchange that begins now.
+    pub(super) fn hold(&mut self, held: u64, now: Duration) {
+        self.held = held;
+        self.until = self.until.max(now + LATE);
     }
 
     /// Uses or gives back some of it.

@@ -141,6 +141,7 @@ impl Level {
         let none = StoreView {
             up: false,
             nodes: 1,
+            away_for: Duration::ZERO,
         };
         self.traffic.as_deref().map_or(none, StoreView::of)
     }

@@ -186,6 +186,7 @@ impl SharedRate {
             claim,
             want,
             least,
+            share: 0,
         }
     }
 

@@ -20,6 +20,9 @@ use crate::semaphore::FairSemaphore;
 const RENEW: Duration = Duration::from_secs(1);
 /// The same, while nodes compete for seats.
 const CONTENDED: Duration = Duration::from_millis(100);
+/// A store that was away this long has ended this node's lease, informed every other node of what
+/// it keeps back, and seen the leases of before end: twice the length of a lease.
+const SETTLED: Duration = Duration::from_secs(8);
 
 pub(super) struct SharedSeats {
     name: Arc<str>,
@@ -53,12 +56,13 @@ impl SharedSeats {
     pub(super) fn wanted(&mut self, now: Duration, store: StoreView) -> Option<TrafficAsk> {
         self.exchange.used(now);
         if self.exchange.is_alone(now, store) {
-            self.leave(store);
+            self.leave(now, store);
             return None;
         }
-        self.rejoin();
+        let returns = self.exchange.alone;
+        self.rejoin(now);
         self.lapse(now);
-        let missing = self.seats.available() == 0;
+        let missing = self.seats.available() == 0 || returns;
         // While it is contended, the answer is known until the next exchange.
         let settled = self.contended && !self.exchange.is_due(now, CONTENDED);
         let ask = missing && self.exchange.asked.is_none() && !settled;
@@ -68,7 +72,7 @@ impl SharedSeats {
     /// The next exchange, if it is due.
     pub(super) fn tick(&mut self, now: Duration, store: StoreView) -> Option<TrafficAsk> {
         if self.exchange.is_alone(now, store) {
-            self.leave(store);
+            self.leave(now, store);
             return None;
         }
         self.lapse(now);
@@ -80,7 +84,7 @@ impl SharedSeats {
         let often = self.contended || waiting > 0;
         let interval = if often { CONTENDED } else { RENEW };
         self.exchange.is_due(now, interval).then(|| {
-            self.rejoin();
+            self.rejoin(now);
             self.ask(now, store, 0)
         })
     }
@@ -121,6 +125,7 @@ impl SharedSeats {
             claim: self.exchange.held(now),
             want,
             least: busy.min(self.capacity),
+            share: self.share(store),
         }
     }
 
@@ -135,7 +140,7 @@ impl SharedSeats {
     pub(super) fn expire(&mut self, now: Duration, store: StoreView) {
         self.exchange.expire(now);
         if self.exchange.is_alone(now, store) {
-            self.leave(store);
+            self.leave(now, store);
         }
     }
 
@@ -160,23 +165,29 @@ impl SharedSeats {
         }
     }
 
-    /// The share takes over; seats in use stay in use.
-    fn leave(&mut self, store: StoreView) {
-        let share = (self.capacity / store.nodes).max(1);
-        let begins = !std::mem::replace(&mut self.exchange.alone, true);
-        if begins {
-            self.exchange.forget();
-            self.contended = false;
-        }
-        if self.seats.total() != share {
-            self.seats.resize(share);
+    /// The node decides alone; seats in use stay in use.
+    fn leave(&mut self, now: Duration, store: StoreView) {
+        self.exchange.alone = true;
+        self.contended = false;
+        let share = self.share(store);
+        let total = match self.exchange.lasts(now) {
+            true => self.exchange.held(now),
+            false if store.away_for >= SETTLED => share,
+            false => self.exchange.last_held().min(share),
+        };
+        if self.seats.total() != total {
+            self.seats.resize(total);
         }
     }
 
-    /// The store is back: until its first reply, only what is in use is held.
-    fn rejoin(&mut self) {
+    fn share(&self, store: StoreView) -> u64 {
+        (self.capacity / store.nodes).max(1)
+    }
+
+    /// The store is back: until its first reply the node uses what it used without it.
+    fn rejoin(&mut self, now: Duration) {
         if std::mem::replace(&mut self.exchange.alone, false) {
-            self.seats.resize(0);
+            self.exchange.hold(self.seats.total(), now);
         }
     }
 }

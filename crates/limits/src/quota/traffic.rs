@@ -57,6 +57,9 @@ pub struct TrafficAsk {
     pub want: u64,
     /// The minimum without which requests cannot proceed.
     pub least: u64,
+    /// Seats that this node will use at most when it has lost the store for long: they stay
+    /// its own for a while after its lease. 0 for a rate.
+    pub share: u64,
 }
 
 /// A store's reply.
@@ -88,6 +91,9 @@ pub trait TrafficBackend: Send + Sync {
     /// Whether the store responds.
     fn is_up(&self) -> bool;
 
+    /// For how long the store has not responded; zero while it does.
+    fn away_for(&self) -> Duration;
+
     /// How many nodes share the limits, as far as this one knows.
     fn nodes(&self) -> u64;
 }
@@ -97,6 +103,7 @@ pub trait TrafficBackend: Send + Sync {
 pub(super) struct StoreView {
     pub(super) up: bool,
     pub(super) nodes: u64,
+    pub(super) away_for: Duration,
 }
 
 impl StoreView {
@@ -104,6 +111,7 @@ impl StoreView {
         Self {
             up: backend.is_up(),
             nodes: backend.nodes().max(1),
+            away_for: backend.away_for(),
         }
     }
 }
