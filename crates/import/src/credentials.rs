@@ -11,7 +11,7 @@ pub(crate) fn api_key(field: &Field<'_>, wanted: &str, draft: &mut Draft) -> Opt
         return None;
     };
     if is_no_key(text) {
-        field.approximated("left out: it stands for no key");
+        field.approximated("left out: it means that there is no key");
         return None;
     }
     let key = draft.secrets.text(text, wanted, &field.path);

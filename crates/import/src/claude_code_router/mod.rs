@@ -48,7 +48,7 @@ pub(crate) fn import(source: &Source<'_>, draft: &mut Draft) {
     );
     for (note, keys) in [
         (
-            "logging is set up when majordomo starts, not here",
+            "logging is configured when majordomo starts, not here",
             &["LOG", "LOG_LEVEL"][..],
         ),
         (
@@ -76,7 +76,7 @@ pub(crate) fn import(source: &Source<'_>, draft: &mut Draft) {
             &["fallback"],
         ),
         (
-            "images for blind models: see describe in [[routes]]",
+            "images for text-only models: see describe in [[routes]]",
             &["forceUseImageAgent"],
         ),
     ] {

@@ -119,6 +119,11 @@ fn deployment(
     };
     if let Some(variable) = reference(model) {
         field.approximated("the variable must hold a target of majordomo, provider/model");
+        for key in ["api_base", "base_url", "api_key"] {
+            if let Some(field) = parameters.get(key) {
+                field.skipped("add a provider with these settings, whose kind depends on the model in the variable");
+            }
+        }
         return Ok(service(
             OutputText::variable(variable).0,
             parameters,

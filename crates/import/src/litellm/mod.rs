@@ -33,7 +33,7 @@ pub(crate) fn import(source: &Source<'_>, draft: &mut Draft) {
     fallbacks::write_routes(&root, draft, groups, &settings);
     if draft.keys.is_empty() {
         draft.remarks.push(
-            "no master_key: only this machine is served; `majordomo key new NAME` makes a key"
+            "no master_key: only this machine is served; `majordomo key new NAME` creates a key"
                 .to_owned(),
         );
     }

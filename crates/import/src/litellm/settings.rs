@@ -217,9 +217,9 @@ fn flags(library: &Field<'_>) {
             Some(true) => {
                 field.mapped("the default: dropped fields are listed in x-majordomo-changes")
             }
-            Some(false) => {
-                field.approximated("what a target does not support is always dropped, and listed")
-            }
+            Some(false) => field.approximated(
+                "parameters that a target does not support are always dropped, and listed",
+            ),
             None => field.unusable("true or false"),
         }
     }
@@ -244,13 +244,13 @@ fn flags(library: &Field<'_>) {
         ),
         (
             "return_response_headers",
-            "answers always have x-majordomo- headers",
+            "responses always have x-majordomo- headers",
         ),
         ("store_audit_logs", "changes of keys are always recorded"),
         ("disable_hf_tokenizer_download", "nothing is downloaded"),
         (
             "disable_stop_sequence_limit",
-            "stop sequences are passed on as they are",
+            "stop sequences are passed on unchanged",
         ),
         ("disable_aiohttp_transport", "there is one transport"),
     ] {
@@ -300,7 +300,10 @@ fn server(general: &Field<'_>, draft: &mut Draft) {
             "always_include_stream_usage",
             "usage of streams is always recorded",
         ),
-        ("disable_master_key_return", "no answer ever contains a key"),
+        (
+            "disable_master_key_return",
+            "no response ever contains a key",
+        ),
         (
             "forward_client_headers_to_llm_api",
             "headers of the same dialect are passed on",
