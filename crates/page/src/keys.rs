@@ -123,7 +123,7 @@ fn key_table(keys: &[KeyView], change: bool) -> Markup {
                         th scope="col" { "Team" }
                         th scope="col" { "Role" }
                         th scope="col" { "Limits" }
-                        th scope="col" { "Last used" }
+                        th scope="col" { "Last used (UTC)" }
                         th.number scope="col" { "Requests, 30 d" }
                         th.number scope="col" { "Cost, 30 d" }
                         @if change { th scope="col" { "Actions" } }

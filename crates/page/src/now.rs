@@ -106,7 +106,8 @@ fn controls(view: &NowView) -> Markup {
                     option value=(value) selected[view.filter.state == value] { (name) }
                 }
             }
-            button type="submit" { "Apply" }
+            // With scripts the filter applies while it is typed.
+            noscript { button type="submit" { "Apply" } }
             button #pause type="button" aria-pressed="false" hidden { "Pause" }
             span #live.live data-state="off" {}
             span #total.total { (counted(view.rows.len() as u64, "request", "requests")) }

@@ -61,7 +61,11 @@ pub fn playground(frame: &Frame, view: &PlaygroundView) -> String {
             div.prompt {
                 label for="prompt" { "Prompt" }
                 textarea #prompt name="prompt" rows="4" required { "Say hello in one short sentence." }
-                p.hint { "Drop or paste images here." }
+                p.hint {
+                    "Images: drop or paste them here, or "
+                    label for="choose-images" { "choose files" } " "
+                    input #choose-images type="file" accept="image/*" multiple;
+                }
                 div #images.thumbnails aria-live="polite" {}
                 (more())
             }

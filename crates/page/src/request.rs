@@ -205,6 +205,7 @@ fn facts(view: &RequestView) -> Markup {
                 (fact("First token", &html! { (duration(first)) }))
             }
             (fact("Key", &html! { (summary.key.as_deref().unwrap_or("none")) }))
+            @if let Some(client) = summary.client { (fact("Client", &html! { (client) })) }
             (fact("Dialect", &html! { (summary.dialect) @if view.stream { ", streamed" } }))
             @if !view.endpoint.is_empty() {
                 (fact("Endpoint", &html! { code { (view.endpoint) } }))

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::Frame;
-use crate::figures::{count, percent};
+use crate::figures::{count, counted, percent};
 
 /// All routes.
 #[derive(Clone, Debug, Default)]
@@ -99,7 +99,7 @@ fn diagram(route: &RouteView) -> Markup {
                         div.node.rule {
                             strong { (rule.name) }
                             ul { @for condition in &rule.conditions { li { code { (condition) } } } }
-                            span.hint { "matched " (count(rule.matches)) " times" }
+                            span.hint { "matched " (counted(rule.matches, "time", "times")) }
                         }
                         span.arrow aria-hidden="true" { "→" }
                         @if rule.processor {

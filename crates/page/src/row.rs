@@ -21,6 +21,8 @@ pub struct RequestRow {
     pub key: Option<String>,
     /// The client's dialect.
     pub dialect: String,
+    /// The client's program, if it is known.
+    pub client: Option<&'static str>,
     /// The requested model; empty while it is not known.
     pub model: String,
     /// The target that served, or is being called.
@@ -33,6 +35,8 @@ pub struct RequestRow {
     pub estimated: bool,
     /// The cost with its unit.
     pub cost: Option<String>,
+    /// Whether a call has no known price.
+    pub unpriced: bool,
     /// Until the first content of a stream.
     pub first_token: Option<Duration>,
     /// From arrival to end.
@@ -104,13 +108,14 @@ impl RequestRow {
     /// The text that a filter searches.
     pub(crate) fn searched(&self) -> String {
         let texts = [
-            &self.id,
-            &self.model,
-            self.target.as_ref().unwrap_or(&self.model),
-            self.key.as_ref().unwrap_or(&self.dialect),
-            &self.dialect,
+            self.id.as_str(),
+            self.model.as_str(),
+            self.target.as_deref().unwrap_or_default(),
+            self.key.as_deref().unwrap_or_default(),
+            self.dialect.as_str(),
+            self.client.unwrap_or_default(),
         ];
-        texts.map(|text| text.to_lowercase()).join(" ")
+        texts.map(str::to_lowercase).join(" ")
     }
 }
 
@@ -127,11 +132,11 @@ pub(crate) fn markup(row: &RequestRow) -> Markup {
             td { (row.state.badge()) }
             td.key { (row.key.as_deref().unwrap_or("–")) }
             td.models {
-                a href=(path) {
-                    bdi { (row.shown_model()) }
-                }
-                @if let Some(target) = row.target.as_ref().filter(|target| **target != row.model) {
-                    span.served { " → " bdi { (target) } }
+                div {
+                    a href=(path) { bdi { (row.shown_model()) } }
+                    @if let Some(target) = row.target.as_ref().filter(|target| **target != row.model) {
+                        span.served { " → " bdi { (target) } }
+                    }
                 }
             }
             td.number { @if let Some(attempts) = row.attempts { (attempts) } }
@@ -141,7 +146,10 @@ pub(crate) fn markup(row: &RequestRow) -> Markup {
                     (count(input)) " / " (count(output))
                 }
             }
-            td.number { @if let Some(cost) = &row.cost { (cost) } }
+            td.number {
+                @if let Some(cost) = &row.cost { (cost) }
+                @else if row.unpriced { span.hint { "no price" } }
+            }
             td.number { @if let Some(time) = row.first_token { (duration(time)) } }
             td.number { @if let Some(time) = row.took { (duration(time)) } }
             td.changes {

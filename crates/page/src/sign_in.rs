@@ -12,7 +12,7 @@ pub fn sign_in(frame: &Frame, problem: Option<&str>, back: &str) -> String {
             h1 { "Sign in" }
             p {
                 "Paste a key whose role is " code { "viewer" } " or " code { "operator" } ". "
-                code { "majordomo key new NAME" } " creates one."
+                code { "majordomo key new NAME --role operator" } " creates one."
             }
             @if let Some(problem) = problem {
                 p.problem role="alert" { (problem) }
@@ -22,7 +22,7 @@ pub fn sign_in(frame: &Frame, problem: Option<&str>, back: &str) -> String {
                 label for="key" { "Key" }
                 input #key name="key" type="password" required autocomplete="current-password"
                     autofocus;
-                button type="submit" { "Sign in" }
+                button.primary type="submit" { "Sign in" }
             }
         }
     };

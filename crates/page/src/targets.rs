@@ -165,7 +165,7 @@ fn row(target: &TargetRow, may_change: bool) -> Markup {
             }
             td.number {
                 @match target.speed {
-                    Some(speed) => (format!("{speed:.0}")),
+                    Some(speed) => (count(speed.round() as u64)),
                     None => "–",
                 }
             }
