@@ -23,7 +23,7 @@ use crate::identity::CallerIdentity;
 use crate::outcome::MAX_TARGET_LABEL;
 use crate::pricing::Pricing;
 use crate::quota::{AttemptHold, AttemptLimits, HoldOutcome};
-use crate::record::{CallOutcome, Sinks, StartedCall, UpstreamCall, UsageSource};
+use crate::record::{CallOutcome, Sinks, StartedCall, UpstreamCall, UsageSource, cost_of};
 
 /// The calls of one request.
 pub(crate) struct CallJournal {
@@ -102,15 +102,20 @@ impl CallJournal {
         calls
     }
 
-    /// The calls so far, if none is under way.
-    pub(crate) fn settled(&self) -> Option<Vec<UpstreamCall>> {
+    /// The cost of the calls so far, if there was one, none is in progress and all prices are
+    /// known.
+    pub(crate) fn cost(&self) -> Option<Cost> {
         let entries = self.calls();
-        let sent = entries
+        let mut sent = entries
             .iter()
-            .filter(|entry| entry.state != EntryState::NotSent);
-        let settled =
-            |entry: &JournalEntry| (entry.state == EntryState::Settled).then(|| entry.call.clone());
-        sent.map(settled).collect()
+            .filter(|entry| entry.state != EntryState::NotSent)
+            .peekable();
+        sent.peek()?;
+        let settled = |entry: &JournalEntry| {
+            let ended = entry.state == EntryState::Settled;
+            ended.then(|| cost_of(&entry.call)).flatten()
+        };
+        sent.map(settled).sum()
     }
 
     fn calls(&self) -> MutexGuard<'_, Vec<JournalEntry>> {

@@ -15,6 +15,7 @@ use majordomo_wire::Loss;
 use tokio::time::Instant;
 
 use crate::call_journal::{CallJournal, JournalRequest};
+use crate::capture::CaptureWriter;
 use crate::clip::clip;
 use crate::clock::wall_clock;
 use crate::fronts::{EndpointLabels, Front};
@@ -25,7 +26,6 @@ use crate::quota::{AttemptLimits, CallerLimits};
 use crate::record::{
     Description, FinishedRequest, Needs, RequestKind, ResponseMetadata, RoutedRequest, Sinks,
     SpanIds, StartedRequest, TraceParent, UpstreamCall, UsageSource, charge, cut, limit_changes,
-    total,
 };
 use crate::refusal::RequestError;
 use crate::routes::RouteTrace;
@@ -41,7 +41,9 @@ pub(crate) struct Exchange {
     scope: Option<Scope>,
     /// The limits of the caller.
     limits: Option<Arc<CallerLimits>>,
-    /// Boxed: each of the futures that an exchange passes through has room for it.
+    /// If its key opted in.
+    captured: Option<CaptureWriter>,
+    /// Boxed, because every future that an exchange passes through has room for it.
     record: Box<FinishedRequest>,
 }
 
@@ -52,6 +54,8 @@ pub(crate) struct Arrival {
     pub(crate) front: Front,
     pub(crate) kind: RequestKind,
     pub(crate) endpoint: EndpointLabels,
+    /// The client's program, if it is known.
+    pub(crate) client: Option<&'static str>,
 }
 
 impl Exchange {
@@ -61,6 +65,7 @@ impl Exchange {
             dialect: arrival.front.dialect(),
             kind: arrival.kind,
             endpoint: arrival.endpoint,
+            client: arrival.client,
             arrived: wall_clock(),
             ..FinishedRequest::default()
         });
@@ -68,6 +73,7 @@ impl Exchange {
             id: &record.id,
             dialect: &record.dialect,
             kind: record.kind,
+            client: record.client,
             arrived: record.arrived,
         });
         Self {
@@ -77,6 +83,7 @@ impl Exchange {
             began: Instant::now(),
             scope: None,
             limits: None,
+            captured: None,
             record,
         }
     }
@@ -184,9 +191,19 @@ impl Exchange {
         self.record.model = clip(model, MAX_MODEL_NAME).to_owned();
     }
 
+    /// The requested model; empty until it is known.
+    pub(crate) fn model(&self) -> &str {
+        &self.record.model
+    }
+
     /// Sets the scope of image descriptions, should any be needed.
     pub(crate) fn set_describe_scope(&mut self, scope: Scope) {
         self.scope = Some(scope);
+    }
+
+    /// Sets where the descriptions of its images are kept.
+    pub(crate) fn set_capture(&mut self, captured: Option<CaptureWriter>) {
+        self.captured = captured;
     }
 
     /// Records the routing decision and the start of the chain. Only the settings of the
@@ -313,9 +330,7 @@ impl Exchange {
 
     /// What the request has cost, if all prices are known and a provider was called.
     pub(crate) fn cost(&self) -> Option<Cost> {
-        let mut calls = self.journal.as_ref()?.settled()?;
-        charge(&mut calls);
-        total(&calls).filter(|_| !calls.is_empty())
+        self.journal.as_ref()?.cost()
     }
 
     /// Completes the record and takes it.
@@ -323,6 +338,9 @@ impl Exchange {
         let mut record = std::mem::take(&mut *self.record);
         record.took = self.began.elapsed();
         let described = self.scope.as_ref().map(Scope::calls).unwrap_or_default();
+        if let (Some(captured), Some(scope)) = (&self.captured, &self.scope) {
+            captured.describe(scope.used());
+        }
         self.settle(&mut record);
         charge(&mut record.calls);
         record.descriptions = described.iter().map(Description::from).collect();
@@ -390,6 +408,7 @@ mod tests {
                 front,
                 kind: RequestKind::Generate,
                 endpoint: EndpointLabels::default(),
+                client: None,
             }
         }
     }
@@ -415,7 +434,7 @@ mod tests {
         let error = error.with_attempt_log(attempt_log).into();
         exchange.interrupted(&error, Class::Local);
         drop(exchange);
-        let page = metrics.page().finish();
+        let page = metrics.snapshot().text();
         let line = "majordomo_attempts_total{target=\"up/m\",outcome=\"failed\"} 1";
         assert!(page.contains(line), "{page}");
     }

@@ -6,13 +6,14 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::keys::ClientKey;
 use crate::refusal::RequestRefusal;
 
 /// The header with tags, such as `project=x,env=ci`.
 const TAGS: &str = "x-majordomo-tags";
+static TAGS_HEADER: HeaderName = HeaderName::from_static(TAGS);
 /// Headers that name an end user; the first one that is set counts.
 const USERS: [&str; 3] = [
     "x-majordomo-user",
@@ -98,7 +99,7 @@ fn read_user(headers: &HeaderMap) -> Result<Option<Arc<str>>, RequestRefusal> {
 
 fn read_tags(headers: &HeaderMap) -> Result<Vec<Arc<str>>, RequestRefusal> {
     let mut tags: Vec<Arc<str>> = Vec::new();
-    for value in headers.get_all(TAGS) {
+    for value in headers.get_all(&TAGS_HEADER) {
         let list = readable(TAGS, value)?.split(',').map(str::trim);
         for tag in list.filter(|tag| !tag.is_empty()) {
             let (name, value) = tag

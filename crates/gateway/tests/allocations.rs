@@ -116,18 +116,18 @@ fn rows() -> Vec<Row> {
     // A model that has no such setting.
     let effort = r#""output_config":{"effort":"high"},"#;
     vec![
-        chat("small, same dialect", small("oa"), 120, 56),
-        chat("small, translated", small("an"), 140, 62),
-        chat("stream of 100 chunks, same dialect", stream("oa"), 140, 92),
-        chat("stream of 100 chunks, translated", stream("an"), 420, 205),
-        messages("agent, same dialect", agent("an/m", effort), 390, 505),
+        chat("small, same dialect", small("oa"), 92, 56),
+        chat("small, translated", small("an"), 114, 61),
+        chat("stream of 100 chunks, same dialect", stream("oa"), 113, 92),
+        chat("stream of 100 chunks, translated", stream("an"), 405, 205),
+        messages("agent, same dialect", agent("an/m", effort), 366, 505),
         messages(
             "agent, edited",
             agent("an/claude-sonnet-4-5", effort),
-            540,
+            520,
             595,
         ),
-        messages("agent, translated", agent("oa/m", effort), 455, 720),
+        messages("agent, translated", agent("oa/m", effort), 435, 720),
     ]
 }
 

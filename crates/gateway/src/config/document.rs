@@ -86,7 +86,14 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     let routes = root.take("routes");
     let routes = routes.and_then(|field| routes::sections(&field));
     config.routes = routes.map(routes::read_routes).unwrap_or_default();
-    root.finish_among(&[("[server]", server::KEYS)]);
+    root.finish_among(&[
+        ("[server]", server::KEYS),
+        (
+            "[[routes.smart]], below the [[routes]] of its route",
+            &["smart"],
+        ),
+        ("[[routes]]", &["services", "balance", "describe"]),
+    ]);
     // Invalid entries count as keys of any role here, so that one mistake is reported
     // once.
     let some_wrong = written != Some(config.keys.len());

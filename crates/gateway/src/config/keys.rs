@@ -68,7 +68,7 @@ fn entry(
             if field.is_literal() {
                 reader.note_secret();
             }
-            let secret = field.secret();
+            let secret = field.one_secret("write a [[keys]] entry for each key");
             if let Some(secret) = &secret {
                 check_length(field, name.as_ref(), secret, exposed);
             }

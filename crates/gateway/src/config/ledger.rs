@@ -104,7 +104,7 @@ pub(super) fn read_ledger(mut section: Section<'_>) -> LedgerSettings {
                 "write `store = \"sqlite:///var/lib/majordomo/ledger\"`, with three slashes",
             ),
             _ => field.report(
-                "`store` is not a store that this majordomo knows",
+                "`store` is not a known store",
                 "write `\"sqlite\"`, `\"sqlite:///folder\"`, `\"postgres://…\"` or `\"off\"`",
             ),
         }

@@ -57,6 +57,7 @@ mod vision;
 mod watch;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -225,7 +226,12 @@ impl Config {
             Ok(text) => Self::parse_with(name, text, environment, variables),
             Err(reason) => {
                 let message = format!("the configuration cannot be read: {reason}");
-                let hint = "specify another file with `--config` or MAJORDOMO_CONFIG";
+                let hint = match reason.kind() {
+                    io::ErrorKind::PermissionDenied => {
+                        "let the user who runs majordomo read it, and the folders above it"
+                    }
+                    _ => "specify another file with `--config` or MAJORDOMO_CONFIG",
+                };
                 let problem = Diagnostic::at(0..0, message, hint);
                 Err(Diagnostics::new(
                     Arc::new(ConfigSource::missing(name)),
@@ -312,23 +318,24 @@ fn is_blank(table: &DeTable<'_>) -> bool {
     table.values().all(|value| empty(value.get_ref()))
 }
 
-fn read_text(path: &Path) -> Result<String, String> {
-    String::from_utf8(read_bytes(path)?).map_err(|_| "it is not UTF-8 text".to_owned())
+fn read_text(path: &Path) -> io::Result<String> {
+    let not_text = |_| io::Error::other("it is not UTF-8 text");
+    String::from_utf8(read_bytes(path)?).map_err(not_text)
 }
 
 /// Reads a regular file of limited size. A pipe or a device could block forever.
-pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
-    let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
+pub(crate) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let about = std::fs::metadata(path)?;
     if !about.is_file() {
-        return Err("it is not a regular file".to_owned());
+        return Err(io::Error::other("it is not a regular file"));
     }
     let size = about.len();
     if size > MAX_FILE_BYTES {
-        return Err(format!(
+        return Err(io::Error::other(format!(
             "it has {size} bytes, and the limit is {MAX_FILE_BYTES}"
-        ));
+        )));
     }
-    std::fs::read(path).map_err(|error| error.to_string())
+    std::fs::read(path)
 }
 
 /// Converts a parser error, adding a hint.

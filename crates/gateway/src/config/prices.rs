@@ -55,7 +55,7 @@ fn report(field: &ConfigField<'_>, error: &MoneyError) {
     field.report(error.to_string(), hint);
 }
 
-const ABOVE_HINT: &str = "name the input tokens above which these rates apply: `above = 200000`";
+const ABOVE_HINT: &str = "state the input tokens above which these rates apply: `above = 200000`";
 
 /// Reads the rates of a price. Each mistake is reported at its own line; `None` if there is
 /// one.

@@ -43,7 +43,9 @@ pub struct Demo {
 
 impl Demo {
     /// The ids of its models.
-    pub const MODELS: [&'static str; 4] = ["text", "vision", Self::IMAGE, Self::FLAKY];
+    pub const MODELS: [&'static str; 5] = ["text", "vision", Self::SLOW, Self::IMAGE, Self::FLAKY];
+
+    pub(crate) const SLOW: &'static str = "slow";
 
     const IMAGE: &'static str = "image";
 

@@ -156,7 +156,7 @@ fn prose(id: &str, request: &Request) -> String {
         .find(|m| m.role == Role::User);
     let prompt = last.map(Message::text).unwrap_or_default();
     match prompt.split_whitespace().count() {
-        0 => lines.push("You said nothing in words.".to_owned()),
+        0 => lines.push("Your message has no text.".to_owned()),
         count if count > ECHOED_WORDS => lines.push(format!(
             "You said {count} words that begin with: \"{} …\"",
             echo(&prompt)

@@ -101,7 +101,8 @@ impl Front {
             Self::Chat | Self::Messages => Some("messages"),
             Self::TextCompletions => Some("prompt"),
             Self::Gemini => Some("contents"),
-            Self::Responses | Self::Compaction | Self::OllamaChat | Self::OllamaGenerate => None,
+            Self::Responses | Self::Compaction => Some("input"),
+            Self::OllamaChat | Self::OllamaGenerate => None,
         }
     }
 

@@ -34,7 +34,7 @@ pub(super) fn add_ledger(server: &Server, loader: &StateLoader, state: &GatewayS
 pub(super) fn keep_budgets(server: &Server, loader: &StateLoader, state: &GatewayState) {
     let Some(place) = state.config().ledger.place(&loader.environment) else {
         if state.config().has_budgets() {
-            tracing::warn!("budgets begin anew with every start: nothing is recorded");
+            tracing::warn!("budgets start over with the process: nothing is recorded");
         }
         if let Some(cluster) = &loader.cluster {
             server

@@ -34,7 +34,7 @@ pub(super) fn with_client_context(
 /// The credential of a client that presents its gateway key in the separate header. Other
 /// clients have none: their usual header holds the gateway's key, or a placeholder.
 fn client_credential(front: Front, headers: &HeaderMap) -> Option<ClientCredential> {
-    headers.get(GATEWAY_KEY)?;
+    headers.get(&GATEWAY_KEY)?;
     let sent = CREDENTIALS.into_iter().filter_map(|name| {
         let value = headers.get(name)?.to_str().ok()?.trim();
         (!value.is_empty()).then(|| (name, value.to_owned()))
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_credential_is_found_only_beside_a_gateway_key() {
-        let key = (GATEWAY_KEY, "ours");
+        let key = (GATEWAY_KEY.as_str(), "ours");
         let bearer = ("authorization", "Bearer CANARY");
         for (headers, expected) in [
             (&[bearer][..], None),

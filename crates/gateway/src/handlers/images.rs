@@ -124,7 +124,7 @@ async fn planned(
         return Err(invalid("`prompt` is missing or empty").into());
     }
     if read.stream {
-        let text = "partial images are not streamed; leave out `stream`";
+        let text = "partial images are not streamed; omit `stream`";
         return Err(invalid(text).into());
     }
     match (call, is_edit(prompt)) {

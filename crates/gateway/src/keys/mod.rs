@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use http::HeaderName;
 use secrecy::ExposeSecret;
 use subtle::ConstantTimeEq;
 
@@ -27,8 +28,8 @@ use hash::prefix;
 pub(crate) use hash::{Hash, sha256, unhex};
 pub use role::KeyRole;
 
-/// The header of a key of ours, for clients whose usual header holds another credential.
-pub(crate) const GATEWAY_KEY: &str = "x-majordomo-key";
+/// The header for a gateway key, for clients whose usual header holds another credential.
+pub(crate) static GATEWAY_KEY: HeaderName = HeaderName::from_static("x-majordomo-key");
 
 /// All keys: those of the configuration file, and those of the store.
 #[derive(Clone, Default)]
@@ -124,7 +125,7 @@ impl ClientKeys {
             if taken.iter().any(|name| **name == *entry.name) || matches!(team, Some(None)) {
                 tracing::warn!(
                     key = entry.name,
-                    "a stored key is refused: the file has one of its name, or its team is gone"
+                    "a stored key is refused: the file has a key of its name, or its team does not exist"
                 );
                 continue;
             }

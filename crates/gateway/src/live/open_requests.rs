@@ -54,6 +54,7 @@ pub(crate) struct OpenRequests {
 pub(crate) struct OpenRequest {
     pub(crate) id: Arc<str>,
     pub(crate) dialect: Dialect,
+    pub(crate) client: Option<&'static str>,
     pub(crate) arrived: SystemTime,
     /// Known once the request is routed, like team and model.
     pub(crate) key: Option<Arc<str>>,
@@ -116,7 +117,7 @@ impl OpenRequests {
         let open = OpenRequest {
             id: Arc::clone(request.id),
             dialect: request.dialect.clone(),
-
+            client: request.client,
             arrived: request.arrived,
             key: None,
             team: None,
@@ -206,6 +207,7 @@ mod tests {
             id: &id,
             dialect: &Dialect::new("openai-chat"),
             kind: RequestKind::Generate,
+            client: None,
             arrived: SystemTime::UNIX_EPOCH,
         });
         id

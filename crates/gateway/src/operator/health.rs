@@ -155,7 +155,7 @@ pub(super) fn report(context: &ServerContext) -> HealthReport {
     let (listed, other) = listed(&state);
     HealthReport {
         ready: ready(context).0 == StatusCode::OK,
-        draining: context.stopping.is_triggered(),
+        draining: context.leaving.is_triggered(),
         config_stale: context.stale.load().as_deref().cloned(),
         config_notes: context.notes.load().to_vec(),
         targets: listed.into_iter().map(TargetHealth::from).collect(),

@@ -11,6 +11,7 @@
 mod access;
 mod body;
 mod budgets;
+mod captured_images;
 mod captures;
 mod config_check;
 mod connection;
@@ -44,12 +45,15 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use serde::Serialize;
+use socket2::SockRef;
 use tokio::net::TcpListener;
 
 use access::OperatorCaller;
 use body::OperatorBody;
 use events::Publisher;
 use lifetime::Lifetime;
+#[cfg(feature = "otel")]
+pub(crate) use metrics::current_metrics;
 use open_connections::{InFlight, OpenConnections};
 pub(crate) use thread::OperatorThread;
 
@@ -75,6 +79,8 @@ const SHORT_BODY: usize = 64 * 1024;
 /// Maximum concurrent connections. A new one evicts the oldest idle one; an open page
 /// holds one.
 const CONNECTIONS: usize = 256;
+/// What the kernel keeps of a response that is not read yet, in bytes.
+const SEND_BUFFER: usize = 128 * 1024;
 
 /// State shared by the listener's requests.
 pub(crate) struct OperatorContext {
@@ -152,6 +158,8 @@ async fn accept(
         if !open.make_room(CONNECTIONS) {
             continue;
         }
+        // What the kernel buffers is neither ours to count nor a sign that a page is read.
+        let _ = SockRef::from(&stream).set_send_buffer_size(SEND_BUFFER);
         let busy = InFlight::default();
         let peer = OperatorPeer {
             from: peer.ip(),
@@ -229,13 +237,10 @@ async fn respond(
     }
     let (allowed, hint) = match path {
         EXPLAIN | TRY | CONFIG_CHECK | PLAYGROUND => {
-            (&[Method::POST][..], "only POST is allowed here\n")
+            (&[Method::POST][..], "use POST for this path\n")
         }
-        path if targets::is_action(path) => (&[Method::POST][..], "only POST is allowed here\n"),
-        _ => (
-            &[Method::GET, Method::HEAD][..],
-            "only GET is allowed here\n",
-        ),
+        path if targets::is_action(path) => (&[Method::POST][..], "use POST for this path\n"),
+        _ => (&[Method::GET, Method::HEAD][..], "use GET for this path\n"),
     };
     if !allowed.contains(request.method()) {
         return text(StatusCode::METHOD_NOT_ALLOWED, hint);
@@ -287,9 +292,12 @@ async fn respond(
         }
         path if path.starts_with(TRACES) => trace(context, path, &caller.sees()),
         "/metrics" => {
-            let ready = ready(context).0 == StatusCode::OK;
             let kind = "text/plain; version=0.0.4; charset=utf-8";
-            page(StatusCode::OK, kind, metrics::page(context, &state, ready))
+            page(
+                StatusCode::OK,
+                kind,
+                metrics::current_metrics(context).text(),
+            )
         }
         path => {
             let context = page::PageContext {
@@ -314,7 +322,7 @@ fn trace(context: &ServerContext, path: &str, sees: &Visible) -> Response<Operat
     match found.filter(|trace| trace.is_visible(sees)) {
         Some(trace) => json_page(StatusCode::OK, &trace),
         None => {
-            let text = "no such request: it is older than what is kept, or it never was";
+            let text = "no such request: it was never made, or is no longer kept";
             json_page(StatusCode::NOT_FOUND, &serde_json::json!({ "error": text }))
         }
     }

@@ -89,7 +89,7 @@ pub(super) async fn respond(
         }
     };
     let Ok(parts) = parts else {
-        return refuse(StatusCode::NOT_FOUND, "no model is called at this `path`");
+        return refuse(StatusCode::NOT_FOUND, "this `path` calls no model");
     };
     let body = OperatorBody::relayed(RelayedBody::new(waiting, job, lifetime));
     let mut response = Response::new(body);
@@ -118,7 +118,7 @@ fn payer(
             true => Ok(None),
             false => Err((
                 StatusCode::BAD_REQUEST,
-                "name the key that is charged: `?key=NAME`".to_owned(),
+                "name the key to charge: `?key=NAME`".to_owned(),
             )),
         };
     };

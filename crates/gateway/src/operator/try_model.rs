@@ -81,6 +81,7 @@ pub(super) async fn try_model(
         front: Front::Chat,
         kind: RequestKind::Generate,
         endpoint: EndpointLabels::of(&Method::POST, &endpoint),
+        client: Some("the page"),
     };
     let flow = Flow::named("operator");
     let admitted = AdmittedRequest {

@@ -65,7 +65,7 @@ pub(super) async fn read(
         parse(query, now_millis()).map_err(|hint| refuse(StatusCode::BAD_REQUEST, &hint))?;
     let restriction = restriction(sees);
     if restriction.is_some() && question.by.contains(&GroupBy::Tag) {
-        let hint = "sums by tag cover all teams, and this key sees its own only";
+        let hint = "totals by tag cover all teams, and this key sees only its own";
         return Err(refuse(StatusCode::FORBIDDEN, hint));
     }
     let asked = question.clone();
@@ -217,7 +217,8 @@ fn parse(query: &str, now: i64) -> Result<UsageQuery, String> {
     let groups = by.split(',').filter(|name| !name.is_empty());
     let groups = groups.map(|name| {
         let known = GroupBy::ALL.map(|(name, _)| name).join(", ");
-        GroupBy::named(name).ok_or_else(|| format!("`{name}` is not a group; known are {known}"))
+        GroupBy::named(name)
+            .ok_or_else(|| format!("`{name}` is not a group; the groups are {known}"))
     });
     Ok(UsageQuery {
         by: groups.collect::<Result<_, _>>()?,
@@ -249,7 +250,7 @@ mod tests {
         assert!(
             parse("by=colour", now)
                 .unwrap_err()
-                .contains("known are key")
+                .contains("the groups are key")
         );
         assert!(parse("since=soon", now).is_err());
     }

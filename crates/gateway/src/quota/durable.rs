@@ -224,8 +224,8 @@ impl LeaseKeeper {
             }
         } else if available != self.available {
             match &result {
-                Ok(_) => tracing::info!("budgets can be kept again"),
-                Err(error) => tracing::warn!(%error, "budgets cannot be kept; leases are spent"),
+                Ok(_) => tracing::info!("budgets can be stored again"),
+                Err(error) => tracing::warn!(%error, "budgets cannot be stored; leases are spent"),
             }
             self.available = available;
         }

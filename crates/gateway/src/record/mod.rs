@@ -25,7 +25,7 @@ use majordomo_vision::DescribeCall;
 pub(crate) use crate::clock::unix_millis;
 pub(crate) use bounds::{cut, limit_changes};
 pub use call::{CallOutcome, UpstreamCall, UsageSource};
-pub(crate) use charge::{charge, total};
+pub(crate) use charge::{charge, cost_of, total};
 pub(crate) use log::RequestLog;
 pub use response::ResponseMetadata;
 pub(crate) use sink::Sinks;
@@ -52,6 +52,8 @@ pub struct FinishedRequest {
     pub caller: CallerIdentity,
     /// The client's dialect.
     pub dialect: Dialect,
+    /// The client's program, if its headers tell: `Claude Code`.
+    pub client: Option<&'static str>,
     /// What it asked for.
     pub kind: RequestKind,
     /// Whether the response was a stream.
@@ -127,6 +129,7 @@ impl Default for FinishedRequest {
             first_token: None,
             caller: CallerIdentity::default(),
             dialect: Dialect::new(""),
+            client: None,
             kind: RequestKind::default(),
             endpoint: EndpointLabels::default(),
             trace_parent: None,

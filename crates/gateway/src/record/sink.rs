@@ -61,6 +61,8 @@ pub struct StartedRequest<'a> {
     pub dialect: &'a Dialect,
     /// The kind of the request.
     pub kind: RequestKind,
+    /// The client's program, if its headers tell: `Claude Code`.
+    pub client: Option<&'static str>,
     /// The wall clock at arrival.
     pub arrived: SystemTime,
 }

@@ -50,12 +50,13 @@ pub(crate) struct RoutingContext<'a> {
 }
 
 impl RoutingContext<'_> {
-    /// What processors find by type.
-    pub(super) fn extensions(&self) -> Extensions {
+    /// Values that processors find by their type, for a request that is only counted or not.
+    pub(super) fn extensions(&self, counted: bool) -> Extensions {
         let mut extensions = Extensions::new();
         extensions.insert(DescribeContext {
             vision: Arc::clone(self.vision),
             scope: self.scope.clone(),
+            counted,
         });
         extensions
     }
@@ -183,7 +184,7 @@ impl Route {
             if let Some(index) = matched {
                 rule = Some(self.rules.name(index).into());
                 let upstreams = |rule| self.upstreams(rule, context);
-                let extensions = context.extensions();
+                let extensions = context.extensions(!context.binding);
                 let (rules, changed) = (&self.rules, &mut request);
                 let applied = match context.binding {
                     true => apply(rules, matched, &subject, changed, upstreams, &extensions).await,
@@ -258,15 +259,26 @@ impl Route {
         destination: Destination,
     ) -> Result<(Chain, PickSource)> {
         let mut chains = Vec::new();
+        let mut left_out = Vec::new();
         let mut source = PickSource::LeastBad;
-        for picked_from in self.partition_picks(context, destination) {
-            let (why, services) = picked_from.partition.order(&picked_from.pick);
+        for PartitionPick {
+            partition, pick, ..
+        } in self.partition_picks(context, destination)
+        {
+            let (why, services) = partition.order(&pick);
             if chains.is_empty() {
                 source = why;
             }
-            for service in services {
+            let services: Vec<&Arc<RouteService>> = services.collect();
+            for service in &services {
                 chains.push(service.chain(context.model, context.registry)?);
             }
+            let picked = |service| services.iter().any(|known| Arc::ptr_eq(known, service));
+            let active = partition.services.iter().filter(|service| service.active);
+            left_out.extend(active.filter(|service| !picked(service)));
+        }
+        for service in left_out {
+            chains.push(service.chain(context.model, context.registry)?);
         }
         let chain = Chain::join(&chains).ok_or_else(|| self.no_active_service())?;
         Ok((chain, source))

@@ -67,7 +67,10 @@ pub(crate) struct ServerContext {
     pub(crate) notes: ArcSwap<Vec<String>>,
     /// The settings fixed until the process ends; empty before it serves.
     pub(crate) at_startup: OnceLock<AtStartup>,
-    /// Triggered when the drain starts: no new requests, running ones may finish.
+    /// Triggered when the server is asked to stop: it is not ready any more, and each
+    /// HTTP/1 connection serves one more request.
+    pub(crate) leaving: ShutdownSignal,
+    /// Triggered when the drain starts: no new connections, requests may finish.
     pub(crate) stopping: ShutdownSignal,
     /// Triggered when the drain timeout expires: everything still running ends.
     pub(crate) cut: ShutdownSignal,
@@ -118,6 +121,7 @@ impl ServerContext {
             limits,
             metrics,
             at_startup: OnceLock::new(),
+            leaving: ShutdownSignal::default(),
             stopping: ShutdownSignal::default(),
             cut: ShutdownSignal::default(),
         })

@@ -52,6 +52,7 @@ pub(crate) async fn serve_inside(
         front,
         kind: kind_of(&endpoint),
         endpoint: EndpointLabels::of(&Method::POST, &endpoint),
+        client: Some("the page"),
     };
     let mut exchange = Exchange::new(arrival, context.sinks());
     let key = request.key.as_deref();

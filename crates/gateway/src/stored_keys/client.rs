@@ -83,7 +83,7 @@ impl AccessTools {
             .map(|at| TcpStream::connect_timeout(&at, CONNECT));
         let reply = match (connected, self.gateway) {
             (Some(Ok(stream)), Some(at)) => self.ask(stream, at, request).map_err(|error| {
-                AccessFailure(format!("the gateway at {at} did not answer: {error}"))
+                AccessFailure(format!("the gateway at {at} did not respond: {error}"))
             })?,
             _ => self.ask_store(request)?,
         };

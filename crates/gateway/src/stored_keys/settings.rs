@@ -131,7 +131,7 @@ fn toml_key(key: &str) -> String {
 /// A JSON value as an inline TOML value.
 fn toml_value(text: &mut String, value: &Value) -> Result<(), String> {
     match value {
-        Value::Null => return Err("null is only a value of a whole setting".to_owned()),
+        Value::Null => return Err("null is allowed only for a whole setting".to_owned()),
         Value::Bool(flag) => {
             let _ = write!(text, "{flag}");
         }

@@ -301,7 +301,7 @@ impl AccessState {
         // Reopen the store, because the file may have been replaced.
         self.store = None;
         if std::mem::replace(&mut self.available, false) {
-            tracing::warn!(%error, "stored keys cannot be read; the last known ones hold");
+            tracing::warn!(%error, "stored keys cannot be read; the last known ones stay valid");
         }
     }
 

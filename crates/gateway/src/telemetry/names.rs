@@ -35,6 +35,13 @@ pub(super) const CACHE_READ: &str = "gen_ai.usage.cache_read.input_tokens";
 pub(super) const CACHE_WRITE: &str = "gen_ai.usage.cache_write.input_tokens";
 pub(super) const REASONING: &str = "gen_ai.usage.reasoning.output_tokens";
 
+pub(super) const TOKEN_TYPE: &str = "gen_ai.token.type";
+
+/// Metrics of the conventions.
+pub(super) const OPERATION_DURATION: &str = "gen_ai.client.operation.duration";
+pub(super) const OPERATION_FIRST_CHUNK: &str = "gen_ai.client.operation.time_to_first_chunk";
+pub(super) const TOKEN_USAGE: &str = "gen_ai.client.token.usage";
+
 /// The id that the client receives as `x-majordomo-request-id`.
 pub(super) const REQUEST_ID: &str = "majordomo.request.id";
 /// The name of the client's key.

@@ -27,9 +27,9 @@ const SERVICES: [(&str, &str); 13] = [
 /// A target's attributes.
 pub(super) struct UpstreamAttributes<'a> {
     pub(super) model: &'a str,
-    provider: String,
-    host: Option<String>,
-    port: Option<u16>,
+    pub(super) provider: String,
+    pub(super) host: Option<String>,
+    pub(super) port: Option<u16>,
 }
 
 impl<'a> UpstreamAttributes<'a> {

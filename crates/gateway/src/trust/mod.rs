@@ -22,7 +22,7 @@ mod session;
 mod tests;
 
 use http::header::{HOST, ORIGIN};
-use http::{HeaderMap, HeaderValue, Method, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 
 use crate::refusal::RequestRefusal;
 
@@ -35,6 +35,9 @@ pub(crate) use paths::PATHS;
 pub(crate) use paths::is_listed;
 pub(crate) use role::{Visible, authorize};
 pub(crate) use session::{Session, Sessions, is_own_page};
+
+/// Where a browser says whose page sends a request.
+static FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The boundary of one listener.
 #[derive(Clone, Copy, Debug)]
@@ -187,7 +190,7 @@ fn names_this_machine(uri: &Uri, headers: &HeaderMap) -> bool {
 /// Whether the browser reports a page of another origin. `same-site` also means another
 /// origin: any server on this machine, or on a shared domain.
 fn is_cross_origin(headers: &HeaderMap) -> bool {
-    let sites = headers.get_all("sec-fetch-site").iter();
+    let sites = headers.get_all(&FETCH_SITE).iter();
     sites
         .into_iter()
         .any(|site| site != "same-origin" && site != "none")

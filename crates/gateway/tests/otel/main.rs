@@ -3,6 +3,7 @@
 //! A separate binary because it needs the feature `otel`.
 
 mod collector;
+mod metrics;
 mod spans_and_secrets;
 mod spans_of_attempts;
 mod spans_of_requests;

@@ -128,6 +128,12 @@ fn server() -> Value {
                 ),
             ),
             (
+                "grace",
+                duration_or_off(
+                    "How long connections are accepted after a shutdown signal, while /readyz says 503. Default: off.",
+                ),
+            ),
+            (
                 "drain",
                 duration("Time for running requests after a shutdown signal. Default: 30s."),
             ),

@@ -213,14 +213,14 @@ pub(super) const SERVED: &[Shape] = &[
         ],
     ),
     served(
-        "context of Ollama's generate, to Chat",
+        "unknown option of Ollama's generate, to Chat",
         "/api/generate",
         VALUES_LIMIT,
         [
-            r#"{"model":"oa/m","stream":false,"prompt":"a","context":["#,
+            r#"{"model":"oa/m","stream":false,"prompt":"a","options":{"odd":["#,
             "0␣",
             ",",
-            "]}",
+            "]}}",
         ],
     ),
     served(

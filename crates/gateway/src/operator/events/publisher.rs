@@ -239,6 +239,8 @@ mod tests {
     use std::time::SystemTime;
 
     use majordomo::llm::Dialect;
+    use tokio::sync::broadcast::error::TryRecvError;
+    use tokio::time::timeout;
 
     use super::*;
     use crate::record::{FinishedRequest, RequestKind, RequestSink, StartedRequest};
@@ -248,6 +250,7 @@ mod tests {
             id: &id.into(),
             dialect: &Dialect::new("openai-chat"),
             kind: RequestKind::Generate,
+            client: None,
             arrived: SystemTime::UNIX_EPOCH,
         });
     }
@@ -307,6 +310,48 @@ mod tests {
         assert_eq!(changes.rows.len(), BURST as usize);
         assert_eq!(changes.rows.len() + changes.skipped, 1_000);
         assert_eq!(ids(&changes).last(), Some(&"999"));
+    }
+
+    /// A publisher of this feed, with its clock paused.
+    fn publisher(feed: &Arc<LiveFeed>) -> Publisher {
+        let traces = Traces::new(&crate::config::ServerSettings::default());
+        Publisher::new(Arc::clone(feed), Arc::new(traces))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reader_that_stops_holds_a_bounded_number_of_bytes_and_is_told_what_it_missed() {
+        let feed = Arc::new(LiveFeed::default());
+        let publisher = publisher(&feed);
+        let lifetime = Lifetime::new();
+        let mut stopped = publisher.subscribe(true, lifetime.clone(), Box::new(|| true));
+        let mut held = publisher.with_rows.subscribe();
+        let busy = async {
+            for n in 0..20_000 {
+                start(&feed, &n.to_string());
+                end(&feed, &n.to_string());
+                sleep(Duration::from_millis(6)).await;
+            }
+        };
+        tokio::select! {
+            () = busy => {}
+            () = publisher.run() => {}
+        }
+        // All readers share these batches.
+        let mut bytes = 0;
+        while let Ok(batch) = match held.try_recv() {
+            Err(TryRecvError::Lagged(_)) => held.try_recv(),
+            received => received,
+        } {
+            bytes += batch.len();
+        }
+        assert!(bytes > 0 && bytes < 3 << 20, "{bytes} bytes wait");
+        // Its connection is over: nothing extended it.
+        assert!(timeout(Duration::ZERO, lifetime.over()).await.is_ok());
+        let mut text = String::new();
+        while !text.contains("event: missed") {
+            let chunk = std::future::poll_fn(|cx| stopped.poll(cx)).await.unwrap();
+            text = String::from_utf8_lossy(&chunk).into_owned();
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -64,7 +64,7 @@ pub(super) async fn respond(
             match request::render(context, id).await {
                 Some(html) => html,
                 None => {
-                    let text = "It is older than what is kept, or it never was.";
+                    let text = "It was never made, or is no longer kept.";
                     let html = message(&context.frame(Screen::Other), "No such request", text);
                     return Some(headers::html(StatusCode::NOT_FOUND, html));
                 }

@@ -46,6 +46,7 @@ pub(in crate::operator) fn open(request: &OpenRequest) -> RequestRow {
         at: timestamp(request.arrived),
         key: request.key.as_deref().map(str::to_owned),
         dialect: request.dialect.as_str().to_owned(),
+        client: request.client,
         model: request.model.clone(),
         target: request.phase.target().map(str::to_owned),
         attempts: (request.attempts > 0).then_some(request.attempts),
@@ -61,7 +62,7 @@ fn phase(request: &OpenRequest) -> String {
         Phase::Routed => "routed".to_owned(),
         Phase::Describing(_) => "describing an image".to_owned(),
         Phase::Calling(_) if request.attempts > 1 => format!("attempt {}", request.attempts),
-        Phase::Calling(_) => "waiting for the first token".to_owned(),
+        Phase::Calling(_) => "waiting for tokens".to_owned(),
         Phase::Streaming(_) => "streaming".to_owned(),
     }
 }
@@ -74,6 +75,7 @@ pub(in crate::operator) fn finished(record: &FinishedRequest) -> RequestRow {
         at: timestamp(record.arrived),
         key: record.caller.key.as_deref().map(str::to_owned),
         dialect: record.dialect.as_str().to_owned(),
+        client: record.client,
         model: record.model.clone(),
         target: record.target.clone(),
         attempts: record.attempts_sent.map(|sent| sent as u64),
@@ -83,6 +85,7 @@ pub(in crate::operator) fn finished(record: &FinishedRequest) -> RequestRow {
             .cost()
             .filter(|_| !record.calls.is_empty())
             .map(|cost| format!("${cost}")),
+        unpriced: !record.calls.is_empty() && record.cost().is_none(),
         first_token: record.first_token,
         took: Some(record.took),
         changes: record.changes.iter().map(Change::to_string).collect(),

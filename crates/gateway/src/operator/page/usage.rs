@@ -124,6 +124,8 @@ fn line(group: Vec<String>, sums: &UsageSums, most: Cost) -> UsageLine {
         cached: sums.cache_read,
         output: sums.output,
         cost: known.then(|| dollars(sums.cost)),
+        exact_cost: known.then(|| dollars(sums.cost - sums.estimated_cost)),
+        estimated_cost: (sums.estimated_cost != Cost::ZERO).then(|| dollars(sums.estimated_cost)),
         share: share.clamp(0.0, 1.0),
         estimated: sums.estimated,
         lost: sums.lost,

@@ -312,6 +312,7 @@ async fn no_secret_of_an_image_request_is_shown() {
     );
     for path in ["/metrics", "/api/requests", "/api/health"] {
         let shown = gateway.send_to_operator(path, &[], b"").await;
+        assert_eq!(shown.status, 200, "{path}");
         for secret in ["upstream-canary", "prompt-canary", "user-canary"] {
             assert!(!shown.text().contains(secret), "{path}: {}", shown.text());
         }

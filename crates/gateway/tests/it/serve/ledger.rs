@@ -61,7 +61,7 @@ async fn a_request_is_recorded_priced_and_reported() {
     let csv = server
         .send_to_operator("/api/usage?by=model&format=csv", &[], b"")
         .await;
-    let line = "up/m,2,2,2000,800,0,0,200,0,0,0.00328,0,0,0";
+    let line = "up/m,2,2,2000,800,0,0,200,0,0,0.00328,0,0,0,0.00";
     assert!(
         csv.text().lines().any(|found| found == line),
         "{}",
