@@ -104,8 +104,8 @@ Examples:
   majordomo health --ready
   majordomo health --listen 4200
 
-The exit code is 0 if it is, else 1. The address is that of the configuration which `majordomo serve`
-uses. A gateway with TLS is only asked to accept a connection.";
+The exit code is 0 if it is alive (or ready), else 1. The address comes from the configuration that
+`majordomo serve` uses. With TLS, only the connection is checked.";
 
 const SCHEMA_EXAMPLES: &str = "\
 Examples:

@@ -15,8 +15,8 @@ Examples:
   majordomo image openai/gpt-image-2 \"make it green\" --image apple.png -o green.png
 
 Several images are numbered: apple-1.png, apple-2.png. SPEC may also be a route or an alias of the
-configuration, which is the one that `majordomo serve` uses. A setting that the serving target does
-not take is listed on stderr.";
+configuration, which is the one that `majordomo serve` uses. Settings that the serving target does
+not support are listed on stderr.";
 
 #[derive(Debug, Args)]
 #[command(after_help = IMAGE_EXAMPLES)]

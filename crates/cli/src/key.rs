@@ -93,7 +93,7 @@ fn print_entry(name: &str, settings: &Map<String, Value>) -> Result<(), CliError
     // Without stderr, the key cannot be shown.
     let mut stderr = anstream::stderr();
     writeln!(stderr, "{}", key.secret.expose_secret())?;
-    output::note("this key is not shown again; its entry belongs into majordomo.toml:");
+    output::note("this key is not shown again; its entry belongs in majordomo.toml:");
     // A file to append to may lack its last newline.
     writeln!(anstream::stdout(), "\n{}", key.entry.trim_end())?;
     Ok(())

@@ -68,7 +68,7 @@ async fn running(address: SocketAddr, has_tls: bool, transport: &Transport) -> O
         }
         // The operator's listener of a gateway with keys.
         Ok(TransportResponse::ErrorStatus(head, _)) if head.status() == 401 => {
-            Some("a program that wants a key serves here, probably a gateway".to_owned())
+            Some("a program that requires a key serves here, probably a gateway".to_owned())
         }
         // Its certificate may be for another name.
         Err(_) if has_tls => Some("a program serves HTTPS here, probably a gateway".to_owned()),
