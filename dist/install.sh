@@ -34,7 +34,7 @@ main() {
   case $(uname -m) in
     x86_64 | amd64) arch=x86_64 ;;
     aarch64 | arm64) arch=aarch64 ;;
-    *) fail "no release for $(uname -m); build it with: cargo install majordomo-cli" ;;
+    *) fail "no release for $(uname -m); build it with: cargo install --locked majordomo-cli" ;;
   esac
   case $(uname -s) in
     # The static build runs on every distribution.

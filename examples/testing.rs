@@ -26,7 +26,7 @@ async fn main() -> Result<()> {
     registry.register(fake.clone());
     let model = registry.model("fake/first,fake/second")?;
 
-    // A queue of replies and failures for each model; `otherwise` for the rest.
+    // A queue of replies and failures for each model; `otherwise` for all further calls.
     let down = || Step::fail(Error::http(503, "down"));
     fake.enqueue("first", [down(), down(), Step::reply("Rover")]);
     fake.otherwise(|call| Step::reply(format!("{} has no idea", call.model)));
@@ -37,7 +37,7 @@ async fn main() -> Result<()> {
     clock.advance(Duration::from_secs(6));
     assert_eq!(name_it(&model, "a dog").await?, "Rover");
 
-    // What was asked is recorded.
+    // Requests are recorded.
     assert_eq!(fake.call_count("first"), 3);
     assert_eq!(fake.calls()[0].request.prompt().max_tokens, Some(20));
     println!("ok");

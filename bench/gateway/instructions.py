@@ -4,7 +4,9 @@
 Instruction counts do not depend on the machine's load, so two builds can be compared to within a
 percent, which times cannot: `--binary OLD --binary NEW` prints both and their ratio. Callgrind counts
 one instruction per byte of a `rep movsb`, so copying and filling memory is reported separately: a build
-that copies less would otherwise hide the instructions that it executes in addition.
+that copies less would otherwise hide the instructions that it executes in addition. What runs by the
+clock and not by the request (`cli/src/memory.rs` returns memory every two seconds, and valgrind stretches
+a request) is left out if the binaries have symbols: build both with CARGO_PROFILE_RELEASE_STRIP=none.
 """
 import argparse
 import os
@@ -16,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from run import HERE, KEY, MAJORDOMO, ROOT, WORKS, free_ports, start, wait_for
+from run import KEY, MAJORDOMO, ROOT, WORKS, build_tools, free_ports, start, wait_for
 
 # Requests in the short and in the long run, by the workload's name.
 LENGTHS = {
@@ -29,6 +31,8 @@ LENGTHS = {
 }
 # Functions of the C library that move or fill memory.
 COPIES = re.compile(r"mem(cpy|move|set)")
+# Runs every two seconds after work, however many requests that was.
+SWEEP = re.compile(r"majordomo::memory::|majordomo_cli::memory::")
 
 
 def main():
@@ -36,15 +40,15 @@ def main():
     parser.add_argument("--binary", action="append", help="a release build; give two to compare")
     parser.add_argument("--only", help="part of a work's name")
     parser.add_argument("--rounds", type=int, default=3, help="the fewest instructions count")
+    parser.add_argument("--no-ledger", action="store_true", help="without the ledger, where there is one")
+    parser.add_argument("--tools", help="folder with the built `mock` and `load`")
     parser.add_argument("--keep", help="a folder for callgrind's last output of each workload")
     chosen = parser.parse_args()
     if not shutil.which("valgrind"):
         sys.exit("valgrind is missing: install it from the system's packages")
     binaries = chosen.binary or [str(ROOT / "target/release/majordomo")]
-    target = ROOT / "target/bench-tools"
-    build = ["cargo", "build", "--release", "--quiet", "--manifest-path", str(HERE / "Cargo.toml")]
-    subprocess.run([*build, "--target-dir", str(target)], check=True)
-    tools = [str(target / "release" / name) for name in ("mock", "load")]
+    folder = Path(chosen.tools) if chosen.tools else build_tools()
+    tools = [str(folder / name) for name in ("mock", "load")]
     folder = Path(tempfile.mkdtemp(prefix="majordomo-instructions-"))
     # The ledger of the measured gateway, which is on by default.
     os.environ["XDG_STATE_HOME"] = str(folder)
@@ -70,8 +74,8 @@ def compare(binaries, work, way, model, tools, folder, chosen):
     for _ in range(chosen.rounds):
         for n, binary in enumerate(binaries):
             # The difference of two runs excludes start-up and cold caches.
-            few = count(binary, tools, folder, file, work, short)
-            many = count(binary, tools, folder, file, work, long)
+            few = count(binary, tools, folder, file, work, short, chosen)
+            many = count(binary, tools, folder, file, work, long, chosen)
             own, copies = ((b - a) / (long - short) for a, b in zip(few, many))
             each[n] = min(each[n], (own, copies))
             if chosen.keep:
@@ -82,13 +86,19 @@ def compare(binaries, work, way, model, tools, folder, chosen):
     print(f"| {work.name} | {way} | {shown} | {ratio:.3f} | {copied:.3f} |", flush=True)
 
 
-def count(binary, tools, folder, file, work, requests):
+def count(binary, tools, folder, file, work, requests, chosen):
     """What one gateway executes and copies while it serves this many requests sequentially."""
     mock_tool, load_tool = tools
     started = []
     mock, port, operator = free_ports(3)
     config = folder / "majordomo.toml"
-    config.write_text(MAJORDOMO.format(port=port, operator=operator, mock=mock, key=KEY))
+    text = MAJORDOMO.format(port=port, operator=operator, mock=mock, key=KEY)
+    config.write_text(text)
+    if chosen.no_ledger:
+        config.write_text(text + '[ledger]\nstore = "off"\n')
+        if subprocess.run([binary, "check", "--config", str(config)], capture_output=True).returncode:
+            # An old build without a ledger.
+            config.write_text(text)
     out = folder / "callgrind.out"
     try:
         start(started, "1", [mock_tool, str(mock)], mock, folder / "mock.log")
@@ -119,26 +129,35 @@ def own_and_copies(file):
     """The instructions of callgrind's output: those outside and those inside of copies."""
     names = {}
     costs = [0, 0]
-    copies = called = False
+    # The function at hand, and the one that it calls in the next two lines.
+    caller = called = ""
+    calls = False
+    swept = 0
+
+    def named(text):
+        # A name is spelled out where it occurs first.
+        number, _, name = text.strip().partition(" ")
+        if name:
+            names[number] = name
+        return names.get(number, "")
+
     with open(file) as lines:
         for line in lines:
             if line.startswith("fn="):
-                number, _, name = line[3:].strip().partition(" ")
-                if name:
-                    names[number] = bool(COPIES.search(name))
-                copies = names.get(number, False)
+                caller = named(line[3:])
             elif line.startswith("cfn="):
-                # A called function may be named here first.
-                number, _, name = line[4:].strip().partition(" ")
-                if name:
-                    names[number] = bool(COPIES.search(name))
+                called = named(line[4:])
             elif line.startswith("calls="):
-                # The next line is the cost of the call, which its function has as well.
-                called = True
+                calls = True
             elif line[:1] in "0123456789+-*":
-                if not called:
-                    costs[copies] += int(line.split()[1])
-                called = False
+                # The cost of a call is also listed in the function that is called.
+                cost = int(line.split()[1])
+                if not calls:
+                    costs[bool(COPIES.search(caller))] += cost
+                elif SWEEP.search(called) and not SWEEP.search(caller):
+                    swept += cost
+                calls = False
+    costs[0] -= swept
     return costs
 
 

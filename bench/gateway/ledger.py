@@ -35,7 +35,7 @@ def main():
     parser.add_argument("--limits", action="store_true", help="limits and a budget, too")
     parser.add_argument("--tools", help="folder with the built `mock` and `load`")
     chosen = parser.parse_args()
-    tools = Path(chosen.tools) if chosen.tools else build()
+    tools = Path(chosen.tools) if chosen.tools else run.build_tools()
     started = []
     with tempfile.TemporaryDirectory(prefix="majordomo-bench-") as name:
         try:
@@ -44,14 +44,6 @@ def main():
             for process in reversed(started):
                 process.terminate()
                 process.wait(timeout=40)
-
-
-def build():
-    target = run.ROOT / "target/bench-tools"
-    build = ["cargo", "build", "--release", "--quiet", "--manifest-path"]
-    command = [*build, str(run.HERE / "Cargo.toml"), "--target-dir", str(target)]
-    subprocess.run(command, check=True)
-    return target / "release"
 
 
 def measure(chosen, folder, tools, started):

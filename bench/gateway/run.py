@@ -213,14 +213,13 @@ def main():
         metavar="NAME=PORT,PID",
         help="another gateway, already started on core 0 with the mock behind it",
     )
+    parser.add_argument("--tools", help="folder with the built `mock` and `load`")
     parser.add_argument("--mock", type=int, help="the mock's port, for --beside")
     chosen = parser.parse_args()
     if not shutil.which("nginx"):
         sys.exit("nginx is missing: install it from the system's packages")
-    target = ROOT / "target/bench-tools"
-    build = ["cargo", "build", "--release", "--quiet", "--manifest-path", str(HERE / "Cargo.toml")]
-    subprocess.run([*build, "--target-dir", str(target)], check=True)
-    mock_tool, load_tool = (str(target / "release" / name) for name in ("mock", "load"))
+    tools = Path(chosen.tools) if chosen.tools else build_tools()
+    mock_tool, load_tool = (str(tools / name) for name in ("mock", "load"))
     folder = Path(tempfile.mkdtemp(prefix="majordomo-bench-"))
     # The ledger of the measured gateway, which is on by default.
     os.environ["XDG_STATE_HOME"] = str(folder)
@@ -232,6 +231,14 @@ def main():
             process.terminate()
             process.wait(timeout=40)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def build_tools():
+    """The folder of `mock` and `load`."""
+    target = ROOT / "target/bench-tools"
+    build = ["cargo", "build", "--release", "--quiet", "--manifest-path", str(HERE / "Cargo.toml")]
+    subprocess.run([*build, "--target-dir", str(target)], check=True)
+    return target / "release"
 
 
 def start(started, core, command, port, log):

@@ -12,7 +12,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 /// The assets: a module comes after those that it imports, whose names it contains.
-const ASSETS: [(&str, &str); 15] = [
+const ASSETS: [(&str, &str); 16] = [
     ("style.css", "text/css; charset=utf-8"),
     ("icon.svg", "image/svg+xml"),
     ("worker.js", "text/javascript; charset=utf-8"),
@@ -27,6 +27,7 @@ const ASSETS: [(&str, &str); 15] = [
     ("snippets.js", "text/javascript; charset=utf-8"),
     ("playground.js", "text/javascript; charset=utf-8"),
     ("again.js", "text/javascript; charset=utf-8"),
+    ("zoom.js", "text/javascript; charset=utf-8"),
     ("main.js", "text/javascript; charset=utf-8"),
 ];
 

@@ -12,7 +12,7 @@ REPOSITORY = "https://github.com/majordomo-llm/majordomo/blob/main/"
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+\.md)\)")
 FRONT = """# majordomo
 
-An LLM gateway and Rust client with failover, in one binary, that shows why.
+An LLM gateway and Rust client with failover, in one binary, that shows why each request went where it did.
 
 ![The path of a request through a chain](request.svg)
 

@@ -4,8 +4,8 @@
 
 Each file is fitted in a process of its own. A result is compared with what Pillow and
 libvips make of the same file, on a central crop; the better of the two counts. The run
-fails if a fit crashes, exceeds its memory, changes an image that fits, or shows another
-picture for no known reason. A JPEG is compared with JPEGs of the same quality.
+fails if a fit crashes, exceeds its memory, changes an image that fits, cannot be read, or
+shows another picture for no known reason. A JPEG is compared with JPEGs of the same quality.
 """
 
 import argparse
@@ -77,10 +77,10 @@ def known(path, target, result, source, apart):
         return "byte limit"
     if min(source.size) < 16:
         return "too small to compare"
-    if getattr(source, "n_frames", 1) > 1:
-        return "frames of an animation"
-    if source.format == "GIF" or source.mode == "P":
+    if result.startswith(b"GIF8"):
         return "palette"
+    if source.format == "GIF" and (source.tile[0][1] if source.tile else None) != (0, 0, *source.size):
+        return "canvas of an animation"
     return None
 
 
@@ -105,7 +105,10 @@ def judge(fit, base, path, target):
         if same.startswith(result):
             return row | {"class": "trimmed"}
         return row | {"class": "FAULT: changed although it fits"}
-    source, best, apart = reference.compare(path, result)
+    try:
+        source, best, apart = reference.compare(path, result)
+    except reference.Unreadable as error:
+        return row | {"class": f"FAULT: unreadable result: {error}"}
     if source is None:
         return row | {"class": "fitted, no reference opens it"}
     row["ssim"] = round(best, 4)

@@ -51,9 +51,9 @@ def by_vips(path, size):
 
 
 def crop(image):
-    """The central part, at most 512 pixels wide and high."""
+    """The central part, at most 512 pixels wide and high; all of a narrow image."""
     width, height = image.size
-    w, h = min(512, max(width - 8, 1)), min(512, max(height - 8, 1))
+    w, h = (min(512, side - 8 if side > 24 else side) for side in (width, height))
     left, top = (width - w) // 2, (height - h) // 2
     return np.asarray(image.crop((left, top, left + w, top + h)), dtype=np.float64)
 
@@ -76,7 +76,10 @@ def ssim(a, b):
 
 
 def like(image, result):
-    """The image, with the losses of the result's format: a JPEG by the same quantization."""
+    """The image, with the losses of the result's format: a JPEG by the same quantization, a
+    GIF by a palette."""
+    if result.startswith(b"GIF8"):
+        return image.quantize(256, dither=Image.Dither.NONE).convert("RGB")
     if not result.startswith(b"\xff\xd8"):
         return image
     with Image.open(io.BytesIO(result)) as made:
@@ -86,16 +89,23 @@ def like(image, result):
     return Image.open(out).convert("RGB")
 
 
+class Unreadable(Exception):
+    """Pillow cannot read a result."""
+
+
 def compare(path, result):
     """The source as Pillow opens it, the better SSIM, and the largest difference of a
     sample from that reference; no source if neither opens it."""
     nothing = None, 0.0, 255.0
-    with Image.open(io.BytesIO(result)) as image:
-        image.seek(0)
-        ours = flat(image)
+    try:
+        with Image.open(io.BytesIO(result)) as image:
+            image.seek(0)
+            ours = flat(image)
+    except Exception as error:
+        raise Unreadable(str(error)) from error
     try:
         source = Image.open(path)
-        if source.size[0] * source.size[1] > MAX_PIXELS or min(ours.size) < 8:
+        if source.size[0] * source.size[1] > MAX_PIXELS:
             return nothing
     except Exception:
         return nothing

@@ -27,6 +27,9 @@ api_key = "canary-upstream"
 images = { max_px = 64 }
 [providers.up.models.large]
 images = { max_px = 4096 }
+[providers.up.models.blind]
+images = false
+describe = "up/eyes"
 [[keys]]
 name = "laptop"
 key = "${KEY}"
@@ -63,10 +66,10 @@ function png(width, height) {
 }
 
 /** Sends an image; returns the id of the request. */
-async function look(key) {
+async function look(key, spec = "up/small,up/large") {
   const url = `data:image/png;base64,${png(200, 100).toString("base64")}`;
   const content = [{ type: "text", text: "What is this?" }, { type: "image_url", image_url: { url } }];
-  const response = await ask(gate.clients, "up/small,up/large", { key, content });
+  const response = await ask(gate.clients, spec, { key, content });
   assert.equal(response.status, 200, await response.text());
   return response.headers.get("x-majordomo-request-id");
 }
@@ -82,7 +85,7 @@ test("a captured request shows its images before and after, and is sent again", 
     await page.goto(`${gate.operator}/requests/${id}`);
     await page.getByText("capture is on for some keys").waitFor();
     const pictures = page.locator("#pictures");
-    assert.match(await pictures.innerText(), /200 × 100[\s\S]*For up\/small[\s\S]*64 × 32[\s\S]*tokens[\s\S]*For up\/large[\s\S]*200 × 100/);
+    assert.match(await pictures.innerText(), /200 × 100[\s\S]*for up\/small[\s\S]*64 × 32[\s\S]*tokens[\s\S]*for up\/large[\s\S]*200 × 100/);
     for (const image of await pictures.locator("img").all()) {
       await image.scrollIntoViewIfNeeded();
       await image.evaluate((img) => img.decode());
@@ -104,6 +107,43 @@ test("a captured request shows its images before and after, and is sent again", 
     await screenshot(page, `${name}-captured`);
     await close();
   }
+});
+
+test("the description that a target received is beside the image", async () => {
+  const id = await look(KEY, "up/blind,up/small");
+  assert.match(JSON.stringify(up.served.at(-1).body), /\[image: hello\]/);
+  const { page, close } = await open(browser);
+  await page.goto(`${gate.operator}/requests/${id}`);
+  const pictures = page.locator("#pictures");
+  const blind = pictures.locator("li", { hasText: "for up/blind" });
+  assert.equal(await blind.locator("blockquote").innerText(), "[image: hello]");
+  assert.match(await pictures.locator("li", { hasText: "for up/small" }).innerText(), /64 × 32/);
+  await accessible(page, "descriptions");
+  await screenshot(page, "light-described");
+  await close();
+});
+
+test("an image is enlarged, and its versions change in place", async () => {
+  const id = await look(KEY);
+  const { page, close } = await open(browser);
+  await page.goto(`${gate.operator}/requests/${id}`);
+  await page.getByRole("img", { name: "image 1, as the client sent it" }).click();
+  const dialog = page.getByRole("dialog");
+  const width = () => dialog.locator("img").evaluate(async (img) => (await img.decode(), img.naturalWidth));
+  assert.equal(await width(), 200);
+  await accessible(page, "the enlarged image");
+  await page.keyboard.press("ArrowRight");
+  await dialog.getByText("image 1, for up/small").waitFor();
+  assert.equal(await width(), 64);
+  await screenshot(page, "light-zoom");
+  const shown = () => dialog.locator("img").evaluate((img) => img.getBoundingClientRect().width);
+  assert.ok((await shown()) > 300, "it fills its place");
+  await dialog.getByRole("button", { name: "100 %" }).click();
+  assert.equal(await shown(), 64);
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("data-zoom")), "image 1, as the client sent it");
+  await close();
 });
 
 test("a request of a key that did not opt in is not captured", async () => {

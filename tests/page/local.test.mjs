@@ -61,6 +61,28 @@ test("a newcomer sends a first request with the button and sees why it went ther
   await close();
 });
 
+test("without any configuration of models the first request is seen while it runs", async () => {
+  const plain = await gateway(`
+version = 1
+[server]
+listen = "127.0.0.1:0"
+operator_listen = "127.0.0.1:0"
+[providers.demo]
+kind = "demo"
+`);
+  const { page, close } = await open(browser);
+  await page.goto(plain.operator);
+  await page.locator('#live[data-state="on"]').waitFor();
+  await page.getByRole("button", { name: "Ask demo/slow for a greeting" }).click();
+  const row = page.locator("#feed tbody tr");
+  for (const phase of ["waiting for tokens", "streaming"]) await row.getByText(phase).waitFor();
+  await page.locator('#feed tr[data-state="complete"]').waitFor();
+  await row.getByRole("link").click();
+  await page.getByText("demo/slow served it.").waitFor();
+  await close();
+  await plain.stop();
+});
+
 test("a running request appears while it runs and changes in place when it ends", async () => {
   const { page, close } = await open(browser);
   await page.goto(gate.operator);
@@ -68,7 +90,7 @@ test("a running request appears while it runs and changes in place when it ends"
   const answer = ask(gate.clients, "up/slow");
   const running = page.locator('#feed tr[data-state="running"]');
   await running.waitFor();
-  assert.match(await running.innerText(), /waiting for the first token[\s\S]*up\/slow/);
+  assert.match(await running.innerText(), /waiting for tokens[\s\S]*up\/slow/);
   const id = await running.getAttribute("id");
   up.release();
   assert.equal((await answer).status, 200);
@@ -131,25 +153,42 @@ test("a dry run explains a request without calling a target", async () => {
   const result = page.locator("#explanation");
   await result.getByText("the route coder").waitFor();
   assert.match(await result.innerText(), /up\/fine/);
+  const missing = { model: "demo/none", messages: [{ role: "user", content: "hi" }] };
+  await page.getByLabel("Request body").fill(JSON.stringify(missing));
+  await page.getByRole("button", { name: "Explain" }).click();
+  await result.getByText("there is no model `none`").waitFor();
   await page.getByLabel("Request body").fill("not json");
   await page.getByRole("button", { name: "Explain" }).click();
   await page.getByText("This is not JSON.").waitFor();
   await close();
 });
 
-test("a client's card turns green when its first request arrives", async () => {
+test("only the card of the program whose request arrived turns green", async () => {
   const { page, close } = await open(browser);
   await page.goto(`${gate.operator}/connect`);
-  const card = page.locator("section.card", { hasText: "Claude Code" });
-  await card.getByText("waiting for its first request…").waitFor();
-  assert.ok((await card.locator("pre").innerText()).includes(gate.clients));
-  const response = await fetch(`${gate.clients}/v1/messages`, {
-    method: "POST",
-    headers: { "content-type": "application/json", "anthropic-version": "2023-06-01" },
-    body: JSON.stringify({ model: "demo/text", max_tokens: 9, messages: [{ role: "user", content: "hi" }] }),
-  });
-  assert.equal(response.status, 200);
-  await card.locator(".waiting[data-arrived]").waitFor();
+  const card = (/** @type {string} */ name) =>
+    page.locator("section.card", { has: page.getByRole("heading", { name, exact: true }) });
+  const arrived = page.locator(".waiting[data-arrived]");
+  await card("Claude Code").getByText("waiting for its first request…").waitFor();
+  assert.ok((await card("Claude Code").locator("pre").innerText()).includes(gate.clients));
+  const message = (/** @type {string} */ agent) =>
+    fetch(`${gate.clients}/v1/messages`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "anthropic-version": "2023-06-01", "user-agent": agent },
+      body: JSON.stringify({ model: "demo/text", max_tokens: 9, messages: [{ role: "user", content: "hi" }] }),
+    });
+  assert.equal((await message("someones-program/1.0")).status, 200);
+  for (const name of ["Claude Code", "Anthropic SDK (Python)"]) {
+    await card(name).getByText("from an unknown program").waitFor();
+  }
+  assert.equal(await arrived.count(), 0);
+  assert.equal((await message("claude-cli/2.1.197 (external, cli)")).status, 200);
+  await card("Claude Code").getByText("its first request arrived").waitFor();
+  assert.equal(await arrived.count(), 1);
+  await screenshot(page, "light-connect-arrived");
+  await card("Claude Code").getByRole("link", { name: "see where it went" }).click();
+  await page.getByText("demo/text served it.").waitFor();
+  assert.match(await page.locator(".facts").innerText(), /Client\s+Claude Code/);
   await close();
 });
 

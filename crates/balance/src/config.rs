@@ -10,7 +10,7 @@ use super::Tactic;
 pub struct PoolConfig {
     /// The services. Their order breaks ties where a tactic needs it.
     pub services: Vec<ServiceConfig>,
-    /// How a service is picked.
+    /// The tactic that picks a service.
     pub tactic: Tactic,
     /// The tactic inside a tier, for [`Tactic::Tier`].
     pub within: Tactic,

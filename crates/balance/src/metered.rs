@@ -195,7 +195,7 @@ impl ImageModel for Metered {
 }
 
 impl EmbeddingModel for Metered {
-    /// One that embeds nothing is not asked.
+    /// A model that embeds nothing is never called.
     fn batch_limits(&self) -> BatchLimits {
         let inner = self.model.embedding_model();
         inner.map_or(

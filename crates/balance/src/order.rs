@@ -15,9 +15,9 @@ pub enum PickSource {
     LeastBad,
 }
 
-/// The services that a request tries: the picked one, then the others in the order in
-/// which the tactic would pick among them. It is lazy: a caller that stops early does
-/// not pay for the rest.
+/// The services that a request tries: the picked one, then the others in the order in which
+/// the tactic would pick among them. It is lazy: a caller that stops early pays for no further
+/// picks.
 #[derive(Debug)]
 pub struct Order<'a> {
     pub(super) pool: &'a Pool,

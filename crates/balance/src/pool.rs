@@ -211,8 +211,8 @@ impl Pool {
         (chosen, PickSource::Tactic)
     }
 
-    /// The service of a session among the usable ones, the same in every process. Tiers,
-    /// spares and free seats count as for every tactic.
+    /// The service of a session among the usable ones, which is the same in every process.
+    /// Tiers, spares and free seats count as in every tactic.
     fn hashed(
         &self,
         session: SessionKey,

@@ -3,7 +3,7 @@
 use super::rng::PickRng;
 use super::{Service, ServiceIndex};
 
-/// Maximum number of candidates whose cost is computed, where that is expensive.
+/// Maximum number of candidates whose cost is computed, if that is expensive.
 const SAMPLE_LIMIT: usize = 64;
 
 /// One selection among usable services.

@@ -8,7 +8,7 @@ use super::{ServiceConfig, ServiceSnapshot, ServiceStats, Usability};
 
 /// A service of a pool: its configuration and its statistics.
 ///
-/// A pick reads every service, so the fields it needs are stored inline and the rest
+/// A pick reads every service, so the fields that it needs are stored inline, and all others
 /// behind pointers.
 #[derive(Debug)]
 pub struct Service {
@@ -19,7 +19,7 @@ pub struct Service {
     pub(super) active: bool,
     pub(super) spare: bool,
     limited: bool,
-    /// Identifies the service within the process, also across reloads.
+    /// Identifies the service within the process, even across reloads.
     pub(super) identity: u64,
     /// The last moment at which it was not known to be healthy; 0 if there was none.
     unhealthy_at: AtomicU64,

@@ -7,11 +7,11 @@ use majordomo::health::{HealthStatus, Standing};
 /// Whether a service can take this request now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usability {
-    /// It can.
+    /// It can take the request.
     Usable,
-    /// Its bench is over but not probed yet: this request may be the probe.
+    /// Its bench has expired but no probe has run yet: this request may be the probe.
     Probe,
-    /// Excluded unless no other service is left; also while another request probes it.
+    /// Excluded unless no other service is left, including while another request probes it.
     Benched {
         /// When the bench ends.
         until: Instant,

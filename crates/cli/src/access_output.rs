@@ -1,4 +1,4 @@
-//! What `majordomo key` and `majordomo team` share: limits as settings, and JSON.
+//! Output that `majordomo key` and `majordomo team` share: limits as settings, and JSON.
 
 use std::io::Write;
 
@@ -23,7 +23,7 @@ pub(crate) fn print_json(value: &Value) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Limits, budgets and what happens without money, as settings of an entry.
+/// Limits, budgets and `when_exhausted`, as settings of an entry.
 pub(crate) fn limit_settings(args: &LimitArgs) -> Result<Map<String, Value>, CliError> {
     let mut settings = Map::new();
     let mut limits = Map::new();

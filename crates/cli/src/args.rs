@@ -104,8 +104,8 @@ Examples:
   majordomo health --ready
   majordomo health --listen 4200
 
-The exit code is 0 if it is, else 1. The address is that of the configuration which `majordomo serve`
-uses. A gateway with TLS is only asked to accept a connection.";
+The exit code is 0 if it is alive (or ready), else 1. The address comes from the configuration that
+`majordomo serve` uses. With TLS, only the connection is checked.";
 
 const SCHEMA_EXAMPLES: &str = "\
 Examples:
@@ -139,7 +139,7 @@ pub(crate) enum Command {
     Fit(FitArgs),
     /// Validate a configuration file
     Check(CheckArgs),
-    /// Ask the gateway on this machine whether it is alive
+    /// Check whether the gateway on this machine is alive
     Health(HealthArgs),
     /// Create, list and change keys for clients of the gateway
     Key(KeyArgs),
@@ -151,16 +151,16 @@ pub(crate) enum Command {
     Prices(PricesArgs),
     /// Check, copy, correct or export the ledger
     Ledger(LedgerArgs),
-    /// Write a first configuration of what is found
+    /// Write a first configuration from the keys and servers found
     Init(InitArgs),
-    /// Find out what is wrong, and what to do about it
+    /// Diagnose problems and suggest remedies
     Doctor(DoctorArgs),
     /// Convert a configuration of LiteLLM, claude-code-router or Bifrost
     Import(ImportArgs),
     /// Print the JSON Schema of the configuration, for editors
     #[command(after_help = SCHEMA_EXAMPLES)]
     Schema,
-    /// Print the completions of a shell
+    /// Print completions for a shell
     Completions(CompletionsArgs),
 }
 
@@ -172,7 +172,7 @@ pub(crate) struct HealthArgs {
     /// Address of the gateway; overrides the configuration file
     #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     pub(crate) listen: Option<SocketAddr>,
-    /// Ask whether it can serve: whether any configured target is usable
+    /// Check whether it can serve, that is, whether any configured target is usable
     #[arg(long)]
     pub(crate) ready: bool,
 }
@@ -199,7 +199,7 @@ pub(crate) struct ServeArgs {
 pub(crate) struct ChatArgs {
     /// Comma-separated targets (`provider/model`), tried in order, or a route or alias
     pub(crate) spec: String,
-    /// Prompt to send; `-` reads it from stdin, and without it each line of stdin is a turn
+    /// Prompt to send; `-` reads it from stdin; without a prompt, each line of stdin is a turn
     pub(crate) prompt: Option<String>,
     /// Attach an image to the first message; may be given more than once
     #[arg(long = "image", value_name = "FILE")]
@@ -223,7 +223,7 @@ pub(crate) struct ExplainArgs {
     /// Comma-separated targets (`provider/model`)
     #[arg(required_unless_present = "request", conflicts_with = "request")]
     pub(crate) spec: Option<String>,
-    /// Explain what would happen to this request
+    /// Explain how this request would be handled
     #[arg(long, value_name = "FILE")]
     pub(crate) request: Option<PathBuf>,
     /// Use this route instead of the one that the request's model selects
@@ -268,7 +268,7 @@ pub(crate) struct FitArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) config: ConfigArg,
-    /// Accept variables that are not set, and check the rest
+    /// Accept variables that are not set, and check everything else
     #[arg(long)]
     pub(crate) no_env: bool,
 }

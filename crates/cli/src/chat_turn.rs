@@ -96,7 +96,7 @@ fn print(json: &serde_json::Result<String>) -> Result<(), CliError> {
     }
 }
 
-/// Prints which targets failed, which one served, and what was changed for it.
+/// Prints which targets failed, which one served, and the changes made for it.
 fn print_notes(response: &Response) {
     for attempt in &response.attempt_log.attempts {
         if attempt.outcome != AttemptOutcome::Served {

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// One line about what the file configures.
+/// A one-line summary of the configuration.
 fn summary(path: &Path, config: &Config) -> String {
     let counts = [
         counted(config.providers.len(), "provider", "s"),

@@ -1,4 +1,4 @@
-//! Why a command failed, as the user reads it.
+//! Errors of commands, as users see them.
 
 use std::io;
 
@@ -10,13 +10,13 @@ use majordomo_gateway::RequestError;
 /// The failure of a command.
 #[derive(Debug)]
 pub(crate) enum CliError {
-    /// One sentence: what happened and what to do.
+    /// One sentence that states the problem and the remedy.
     Message(String),
     /// The problems of a configuration file, with their lines.
     Problems(String),
-    /// The output has said what is wrong.
+    /// The output has already stated the problem.
     Reported,
-    /// The reader of stdout went away, as `head` does; not an error.
+    /// The reader of stdout closed it, as `head` does; not an error.
     BrokenPipe,
 }
 

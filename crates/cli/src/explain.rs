@@ -40,7 +40,7 @@ pub(crate) async fn run(args: &ExplainArgs) -> Result<(), CliError> {
     )
 }
 
-/// Whether a target is ready, and if not, why not.
+/// Whether a target is ready, or why it is not.
 fn target_state(registry: &Registry, health: &[HealthStatus], name: &TargetName) -> String {
     if let Ok(provider) = registry.provider(name.provider())
         && let Err(error) = provider.ready()

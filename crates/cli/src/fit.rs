@@ -11,9 +11,8 @@ use crate::error::CliError;
 use crate::setup::Setup;
 use crate::{capabilities, input};
 
-pub(crate) fn run(args: &FitArgs) -> Result<(), CliError> {
-    let target: TargetName = args.target.parse()?;
-    let limits = limits(args, &target)?;
+pub(crate) async fn run(args: &FitArgs) -> Result<(), CliError> {
+    let (target, limits) = limits(args).await?;
     let image = input::image(&args.image)?;
     let refused = |problem: Problem| {
         let path = args.image.display();
@@ -39,18 +38,28 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-fn limits(args: &FitArgs, target: &TargetName) -> Result<ImageLimits, CliError> {
+/// The target that a name stands for, and what it accepts.
+async fn limits(args: &FitArgs) -> Result<(TargetName, ImageLimits), CliError> {
     let setup = Setup::load_offline(args.config.config.as_deref())?;
-    let provider = setup.state.registry().provider(target.provider())?;
-    let takes = provider.model(target.model())?.capabilities();
+    let chain = setup.chain(&args.target).await?;
+    let targets: Vec<_> = chain.describe().collect();
+    let [(target, takes)] = &targets[..] else {
+        let names: Vec<&str> = targets.iter().map(|(name, _)| name.as_str()).collect();
+        return Err(CliError::new(format!(
+            "`{}` has {} targets, and an image is adapted for each: name one of {}",
+            args.target,
+            names.len(),
+            names.join(", ")
+        )));
+    };
     let limits = takes.images.clone();
-    limits
-        .filter(|limits| limits.max_count != Some(0))
-        .ok_or_else(|| {
-            CliError::new(format!(
-                "{target} takes no images; run `majordomo models` to find a target that does"
-            ))
-        })
+    let limits = limits.filter(|limits| limits.max_count != Some(0));
+    let limits = limits.ok_or_else(|| {
+        CliError::new(format!(
+            "{target} takes no images; run `majordomo models` to find a target that does"
+        ))
+    })?;
+    Ok(((*target).clone(), limits))
 }
 
 fn print(

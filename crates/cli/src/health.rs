@@ -1,7 +1,7 @@
-//! `majordomo health`: asks the gateway on this machine whether it is alive.
+//! `majordomo health`: checks whether the gateway on this machine is alive.
 //!
-//! For containers, which have no curl. It reads the configuration for the address only, so
-//! variables that the gateway has and this process lacks do not matter.
+//! For containers without curl. It reads only the address from the configuration, so this
+//! process need not have the gateway's variables.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -33,7 +33,7 @@ pub(crate) async fn run(args: ImageArgs) -> Result<(), CliError> {
     write(&args, &response)
 }
 
-/// Finds out before anything is paid for whether the files can be written.
+/// Checks whether the files can be written, before any cost arises.
 fn check_output(args: &ImageArgs) -> Result<(), CliError> {
     let folder = args.output.parent().unwrap_or(Path::new(""));
     if !folder.as_os_str().is_empty() && !folder.is_dir() {
@@ -104,7 +104,7 @@ fn write(args: &ImageArgs, response: &ImageResponse) -> Result<(), CliError> {
     }
 }
 
-/// The file of one of several images: `apple-2.png`.
+/// The file name of one of several images: `apple-2.png`.
 fn numbered(path: &Path, number: usize, count: usize) -> PathBuf {
     if count <= 1 {
         return path.to_owned();

@@ -15,8 +15,8 @@ Examples:
   majordomo image openai/gpt-image-2 \"make it green\" --image apple.png -o green.png
 
 Several images are numbered: apple-1.png, apple-2.png. SPEC may also be a route or an alias of the
-configuration, which is the one that `majordomo serve` uses. A setting that the serving target does
-not take is listed on stderr.";
+configuration, which is the one that `majordomo serve` uses. Settings that the serving target does
+not support are listed on stderr.";
 
 #[derive(Debug, Args)]
 #[command(after_help = IMAGE_EXAMPLES)]
@@ -31,7 +31,7 @@ pub(crate) struct ImageArgs {
     /// Overwrite files that exist
     #[arg(long)]
     pub(crate) force: bool,
-    /// Image to edit or to draw from; may be given more than once
+    /// Image to edit, or to use as a reference; may be given more than once
     #[arg(long = "image", value_name = "FILE")]
     pub(crate) images: Vec<PathBuf>,
     /// Number of images
@@ -60,7 +60,7 @@ pub(crate) struct ImageArgs {
 }
 
 impl ImageArgs {
-    /// The number of images asked for.
+    /// The number of images requested.
     pub(crate) fn count(&self) -> usize {
         self.n.map_or(1, |n| usize::try_from(n).unwrap_or(1))
     }

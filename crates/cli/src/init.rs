@@ -1,4 +1,4 @@
-//! `majordomo init`: writes a first configuration of what it finds.
+//! `majordomo init`: writes a first configuration from the keys and servers that it finds.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, IsTerminal, Write};
@@ -17,7 +17,7 @@ use crate::{new_file, output};
 const SCHEMA: &str =
     "https://raw.githubusercontent.com/majordomo-llm/majordomo/main/docs/majordomo.schema.json";
 
-/// A model to begin with, by provider.
+/// A first model for each provider.
 const FIRST_MODELS: [(&str, &str); 5] = [
     ("anthropic", "claude-opus-5-5"),
     ("openai", "gpt-6"),
@@ -27,6 +27,7 @@ const FIRST_MODELS: [(&str, &str); 5] = [
 ];
 
 /// The answers to the three questions.
+#[derive(Clone)]
 struct Answers {
     providers: Vec<String>,
     spec: String,
@@ -34,7 +35,7 @@ struct Answers {
 }
 
 pub(crate) async fn run(args: &InitArgs) -> Result<(), CliError> {
-    // An existing file is not worth three questions.
+    // Fail before the three questions if the file exists.
     if args.output.exists() && !args.force {
         return new_file::write(&args.output, "", false);
     }
@@ -52,7 +53,16 @@ pub(crate) async fn run(args: &InitArgs) -> Result<(), CliError> {
     });
     if !args.yes && std::io::stdin().is_terminal() {
         let mut stdin = std::io::stdin().lock();
-        ask(&mut stdin, &mut std::io::stderr(), &found, &mut answers)?;
+        let problem = |answers: &Answers| {
+            let text = file(&found, answers, None);
+            let read = Config::parse_with("", text, &environment, Variables::Optional);
+            let problems = read.err()?;
+            let first = problems.list().first()?;
+            let hint = first.hint.iter().map(|hint| format!("; {hint}"));
+            Some(first.message.clone() + &hint.collect::<String>())
+        };
+        let mut stderr = std::io::stderr();
+        ask(&mut stdin, &mut stderr, &found, &mut answers, problem)?;
     }
     let is_exposed = !answers.listen.ip().is_loopback();
     let key = is_exposed.then(|| generate_key("first")).transpose();
@@ -70,7 +80,7 @@ pub(crate) async fn run(args: &InitArgs) -> Result<(), CliError> {
     if let Some(key) = key {
         let secret = key.secret.expose_secret();
         output::note(&format!(
-            "the key for clients, which is not shown again: {secret}"
+            "the key for clients (it is not shown again): {secret}"
         ));
     }
     output::note(&format!(
@@ -79,13 +89,25 @@ pub(crate) async fn run(args: &InitArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Asks the three questions; an empty line keeps the suggestion.
+/// Asks the three questions; an empty line keeps the suggestion, and an answer with which the
+/// file would have a problem is asked for again.
 fn ask(
     input: &mut impl BufRead,
     output: &mut impl Write,
     found: &Detected,
     answers: &mut Answers,
+    problem: impl Fn(&Answers) -> Option<String>,
 ) -> Result<(), CliError> {
+    let accept = |next: Answers, answers: &mut Answers| match problem(&next) {
+        None => {
+            *answers = next;
+            true
+        }
+        Some(text) => {
+            output::note(&text);
+            false
+        }
+    };
     let mut question = |text: &str, suggestion: &str| -> Result<Option<String>, CliError> {
         write!(output, "{text} [{suggestion}] ")?;
         output.flush()?;
@@ -100,13 +122,27 @@ fn ask(
         true => "demo".to_owned(),
         false => answers.providers.join(","),
     };
-    if let Some(line) = question("Providers to use?", &suggestion)? {
+    while let Some(line) = question("Providers to use?", &suggestion)? {
         let names = line.split(',').map(|name| name.trim().to_owned());
-        answers.providers = names.filter(|name| !name.is_empty()).collect();
-        answers.spec = first_spec(found, &answers.providers);
+        let providers: Vec<String> = names.filter(|name| !name.is_empty()).collect();
+        let next = Answers {
+            spec: first_spec(found, &providers),
+            providers,
+            ..answers.clone()
+        };
+        if accept(next, answers) {
+            break;
+        }
     }
-    if let Some(line) = question("Target of the alias `default`?", &answers.spec)? {
-        answers.spec = line;
+    let suggestion = answers.spec.clone();
+    while let Some(spec) = question("Target of the alias `default`?", &suggestion)? {
+        let next = Answers {
+            spec,
+            ..answers.clone()
+        };
+        if accept(next, answers) {
+            break;
+        }
     }
     let suggestion = answers.listen.to_string();
     while let Some(line) = question("Address to listen on?", &suggestion)? {
@@ -146,7 +182,7 @@ fn file(found: &Detected, answers: &Answers, key: Option<&str>) -> String {
     if let Some(entry) = key {
         let _ = write!(
             text,
-            "\n# `majordomo key new NAME --entry` makes another one\n{entry}"
+            "\n# `majordomo key new NAME --entry` creates another one\n{entry}"
         );
     }
     for name in &answers.providers {
@@ -164,7 +200,7 @@ fn file(found: &Detected, answers: &Answers, key: Option<&str>) -> String {
     for dsn in found.dsns.iter().filter(|dsn| dsn.problem.is_some()) {
         let _ = write!(
             text,
-            "\n# {} is not used: it is no valid DSN\n",
+            "\n# {} is not used: it is not a valid DSN\n",
             dsn.variable
         );
     }
@@ -172,7 +208,7 @@ fn file(found: &Detected, answers: &Answers, key: Option<&str>) -> String {
         text,
         "\n[aliases]               # names for chains of targets, tried in order\n\
          default = {}\n\n\
-         # [[routes]]            # what clients ask for, with rules and balancing\n\
+         # [[routes]]            # models that clients request, with rules and balancing\n\
          # model = \"coder\"\n\
          # services = [ {{ spec = \"default\" }} ]\n",
         quoted(&answers.spec)
@@ -214,6 +250,7 @@ mod tests {
             &mut shown,
             &Detected::default(),
             &mut kept,
+            |_| None,
         )
         .unwrap();
         assert_eq!(
@@ -237,9 +274,33 @@ mod tests {
             &mut Vec::new(),
             &Detected::default(),
             &mut given,
+            |_| None,
         )
         .unwrap();
         assert_eq!(given.providers, ["anthropic", "groq"]);
         assert_eq!((given.spec.as_str(), given.listen.port()), ("groq/x", 4200));
+    }
+
+    #[test]
+    fn an_answer_with_a_problem_is_asked_for_again() {
+        let mut given = answers();
+        let input = b"maybe\ngroq\nwhat ever\ngroq/y\n\n";
+        let mut shown = Vec::new();
+        ask(
+            &mut &input[..],
+            &mut shown,
+            &Detected::default(),
+            &mut given,
+            |answers| {
+                let wrong = answers.providers == ["maybe"] || answers.spec == "what ever";
+                wrong.then(|| "that is wrong".to_owned())
+            },
+        )
+        .unwrap();
+        assert_eq!(given.providers, ["groq"]);
+        assert_eq!(given.spec, "groq/y");
+        let shown = String::from_utf8(shown).unwrap();
+        assert_eq!(shown.matches("Providers to use?").count(), 2, "{shown}");
+        assert_eq!(shown.matches("Target of").count(), 2, "{shown}");
     }
 }

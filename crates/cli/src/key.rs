@@ -79,7 +79,7 @@ fn new(
     Ok(())
 }
 
-/// Shows a stored secret, for the only time.
+/// Shows a stored secret, once.
 fn show_secret(secret: &str) -> Result<(), CliError> {
     writeln!(anstream::stderr(), "{secret}")?;
     output::note("this key is stored and works within a second; it is not shown again");
@@ -93,13 +93,14 @@ fn print_entry(name: &str, settings: &Map<String, Value>) -> Result<(), CliError
     // Without stderr, the key cannot be shown.
     let mut stderr = anstream::stderr();
     writeln!(stderr, "{}", key.secret.expose_secret())?;
-    output::note("this key is not shown again; its entry belongs into majordomo.toml:");
+    output::note("this key is not shown again; its entry belongs in majordomo.toml:");
     // A file to append to may lack its last newline.
     writeln!(anstream::stdout(), "\n{}", key.entry.trim_end())?;
     Ok(())
 }
 
-/// Prints what the gateway or the store replied: a new secret to stderr, the rest to stdout.
+/// Prints the reply of the gateway or the store: a new secret to stderr, everything else to
+/// stdout.
 fn show(common: &AccessArgs, reply: &Value) -> Result<(), CliError> {
     if let Some(secret) = reply["secret"].as_str() {
         show_secret(secret)?;

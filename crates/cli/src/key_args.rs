@@ -64,7 +64,7 @@ pub(crate) enum KeyCommand {
         #[command(flatten)]
         settings: KeySettings,
     },
-    /// Change the settings of a stored key; what is not given stays
+    /// Change the given settings of a stored key
     Set {
         /// Name of the key
         name: String,
@@ -73,7 +73,7 @@ pub(crate) enum KeyCommand {
     },
     /// List the keys of the file and the stored ones
     List,
-    /// Refuse a key for now
+    /// Block a key until it is unfrozen
     Freeze {
         /// Name of the key
         name: String,
@@ -87,7 +87,7 @@ pub(crate) enum KeyCommand {
     Rotate {
         /// Name of the key
         name: String,
-        /// How long the old secret still works
+        /// How long the old secret keeps working
         #[arg(long, value_name = "TIME", default_value = "24h")]
         overlap: String,
     },
@@ -109,32 +109,32 @@ pub(crate) enum TeamCommand {
     },
     /// List the teams of the file and the stored ones
     List,
-    /// Delete a team that no key belongs to
+    /// Delete a team without keys
     Delete {
         /// Name of the team
         name: String,
     },
 }
 
-/// What a key may do.
+/// The permissions of a key.
 #[derive(Debug, Args)]
 pub(crate) struct KeySettings {
     /// Team that the key belongs to
     #[arg(long)]
     pub(crate) team: Option<String>,
-    /// What it may be used for: client, viewer or operator
+    /// Role of the key: client, viewer or operator
     #[arg(long)]
     pub(crate) role: Option<String>,
-    /// What a viewer sees: team or all
+    /// Scope of a viewer: team or all
     #[arg(long)]
     pub(crate) scope: Option<String>,
     /// Models it may use, comma-separated; `*` and `?` are allowed
     #[arg(long, value_delimiter = ',')]
     pub(crate) models: Vec<String>,
-    /// Last day on which it works, such as 2027-01-31
+    /// Last day on which the key works, such as 2027-01-31
     #[arg(long, value_name = "DATE")]
     pub(crate) expires: Option<String>,
-    /// Let its client name end users
+    /// Allow the key's client to name end users
     #[arg(long)]
     pub(crate) asserts_users: bool,
     #[command(flatten)]
@@ -151,7 +151,7 @@ pub(crate) struct LimitArgs {
     /// Dollars per window, such as day=5 or month=100; may be given more than once
     #[arg(long = "budget", value_name = "WINDOW=USD")]
     pub(crate) budgets: Vec<String>,
-    /// What happens when a budget is spent: refuse, clamp, warn or spec:<cheaper spec>
+    /// Action when a budget is spent: refuse, clamp, warn or spec:<cheaper spec>
     #[arg(long, value_name = "POLICY")]
     pub(crate) when_exhausted: Option<String>,
 }

@@ -134,7 +134,7 @@ fn configured(tools: &LedgerTools) -> Result<&StorePlace, CliError> {
     })
 }
 
-/// The folder of a ledger in files. A database has tools of its own, such as `pg_dump`.
+/// The folder of a ledger in files. A database has its own tools, such as `pg_dump`.
 fn folder_of(tools: &LedgerTools, tool: &str) -> Result<PathBuf, CliError> {
     match configured(tools)? {
         StorePlace::Folder(folder) => Ok(folder.clone()),

@@ -81,13 +81,13 @@ pub(crate) enum LedgerCommand {
         #[arg(long, value_name = "TIME", default_value = "90d")]
         since: String,
     },
-    /// Price past attempts anew; differences become compensating rows
+    /// Reprice past attempts; differences become compensating rows
     Reprice {
         /// Start of the range
         #[arg(long, value_name = "TIME", default_value = "90d")]
         since: String,
     },
-    /// Copy the ledger into a new folder, also while the gateway runs
+    /// Copy the ledger into a new folder, even while the gateway is running
     Backup {
         /// The new folder
         folder: PathBuf,

@@ -141,7 +141,7 @@ mod tests {
         }
     }
 
-    /// What is written when twice as many lines as fit arrive at once.
+    /// The lines written when twice as many as fit arrive at once.
     fn overflowed(format: LogFormat, line: &str) -> String {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let mut log = Log::new(Pipe(Arc::clone(&seen)), format).unwrap();

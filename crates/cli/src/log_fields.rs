@@ -1,8 +1,8 @@
 //! The fields of a log line, written as tracing's own formatter writes them.
 //!
-//! That one formats every value by `Debug`, character by character and through several
-//! layers, which was a tenth of what a small request executes. Here plain texts and numbers
-//! are copied; everything else is left to it.
+//! tracing formats every value with `Debug`, character by character and through several
+//! layers, which took a tenth of a small request's instructions. Here plain texts and numbers
+//! are copied; all other values are left to tracing.
 
 use std::fmt;
 

@@ -1,10 +1,10 @@
-//! Which log lines are written: `RUST_LOG`, as most Rust programs understand it.
+//! The filter of log lines: `RUST_LOG`, as most Rust programs understand it.
 
 use tracing_subscriber::filter::Targets;
 
 /// The filter of `RUST_LOG`: a level, or levels per module, such as
-/// `warn,majordomo_gateway=debug`. None if it is not set; an invalid one is the error's
-/// text.
+/// `warn,majordomo_gateway=debug`. `None` if the variable is not set; the error is the text
+/// for an invalid one.
 pub(crate) fn parse(variable: Option<&str>) -> Result<Option<Targets>, String> {
     let Some(text) = variable.map(str::trim).filter(|text| !text.is_empty()) else {
         return Ok(None);

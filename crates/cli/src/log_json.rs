@@ -33,7 +33,7 @@ where
     }
 }
 
-/// A line with a message only, for what does not come from an event.
+/// A line with only a message, for text that does not come from an event.
 pub(crate) fn message(level: &str, text: &str) -> String {
     let mut line = JsonLine::new(level);
     line.add("message", text);
@@ -77,7 +77,7 @@ impl JsonLine {
 
 impl Visit for JsonLine {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        // Where a record of the `log` crate came from.
+        // The origin of a record of the `log` crate.
         if !field.name().starts_with("log.") {
             self.add(field.name(), format!("{value:?}"));
         }

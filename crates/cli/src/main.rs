@@ -85,7 +85,7 @@ async fn run(command: Command) -> ExitCode {
             None => explain::run(&args).await,
         },
         Command::Models(args) => models::run(&args).await,
-        Command::Fit(args) => fit::run(&args),
+        Command::Fit(args) => fit::run(&args).await,
         Command::Check(args) => check::run(&args),
         Command::Health(args) => health::run(&args).await,
         Command::Key(args) => blocking(move || key::run(&args)).await,

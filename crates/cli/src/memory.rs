@@ -1,9 +1,9 @@
 //! Returns the gateway's memory to the system after a burst.
 //!
-//! mimalloc releases pages shortly after they are free. But each thread looks only for its
-//! own, once in ten thousand larger allocations, and after a burst no thread allocates. The
-//! call that forces it needs `unsafe`, so the allocations are made here, on every worker of
-//! every runtime that handles requests.
+//! mimalloc releases pages shortly after they are free. But each thread looks only for its own
+//! pages, once in ten thousand larger allocations, and after a burst no thread allocates. The
+//! call that forces a release needs `unsafe`, so the allocations are made here, on every
+//! worker of every runtime that handles requests.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 /// Busy time per worker below which no sweep is worthwhile; a sweep itself takes less.
 const MIN_BUSY: Duration = Duration::from_millis(3);
-/// Sweeps after activity: what one sweep finds, the next releases.
+/// Sweeps after activity: the pages that one sweep finds are released by the next.
 const SWEEPS: u32 = 4;
 /// Tasks per worker, so that a quick worker leaves some to the others.
 const TASKS: usize = 4;

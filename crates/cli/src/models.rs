@@ -77,7 +77,7 @@ fn named_row(model: &ModelInfo) -> [String; 5] {
     [model.id.clone(), images, tools, schemas, context]
 }
 
-/// A model with the capabilities that the server reports, or those assumed.
+/// A model with the capabilities that the server reports, or else the assumed ones.
 fn row(provider: &dyn Provider, model: &ModelInfo) -> [String; 5] {
     let assumed = || provider.model(&model.id).map(|it| it.capabilities());
     let takes = match &model.capabilities {

@@ -18,7 +18,7 @@ use crate::log_fields::LogFields;
 use crate::log_json::JsonFormat;
 use crate::{browser, log_filter, memory};
 
-/// Model names listed at startup; the rest are counted.
+/// Model names listed at startup; further ones are counted.
 const MOST_NAMES: usize = 12;
 
 pub(crate) async fn run(args: ServeArgs) -> Result<(), CliError> {
@@ -59,8 +59,8 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The file's `[log]`. The log starts before the gateway reads its configuration, which may
-/// have something to say; a file with mistakes is reported there.
+/// The file's `[log]`. The log starts before the gateway reads its configuration, whose
+/// warnings need the log. Mistakes in the file are reported later, by that read.
 fn log_settings(file: Option<&Path>, environment: &BTreeMap<String, String>) -> LogSettings {
     let file = find_config(file, environment);
     let config = file.and_then(|file| Config::load(&file, environment).ok());
@@ -102,7 +102,7 @@ fn start_log(log: &Log, settings: &LogSettings) {
     }
 }
 
-/// What was found, and where the gateway listens.
+/// Describes the configuration found, and the addresses of the gateway.
 fn startup_summary(gateway: &Gateway) -> Result<String, CliError> {
     let address = gateway.address()?;
     let operator = gateway.operator_address()?;

@@ -10,14 +10,15 @@ use majordomo_gateway::{Config, Diagnostics, GatewayState, environment, find_con
 use crate::error::CliError;
 use crate::output;
 
-/// A configuration file, or what `serve` finds without one, as a state without listeners.
+/// A state without listeners, from a configuration file, or from what `serve` detects without
+/// one.
 pub(crate) struct Setup {
     pub(crate) state: GatewayState,
 }
 
 impl Setup {
     /// Loads the file that `--config`, `$MAJORDOMO_CONFIG` or the usual places name; without
-    /// any, what `serve` would find.
+    /// one, detects what `serve` would detect.
     pub(crate) fn load(given: Option<&Path>) -> Result<Self, CliError> {
         Self::load_with(given, Variables::Required)
     }

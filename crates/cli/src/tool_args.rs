@@ -32,7 +32,7 @@ Examples:
   majordomo import - < bifrost.json
 
 Reads a configuration of LiteLLM, claude-code-router or Bifrost. The result goes to stdout or to the
-file of --output, a report of what differs to stderr. Secrets become ${NAME}; the report lists the
+file of --output, a report of the differences to stderr. Secrets become ${NAME}; the report lists the
 variables to set.";
 
 const COMPLETIONS_EXAMPLES: &str = "\

@@ -14,8 +14,9 @@ const BAR: i64 = 20;
 pub(crate) fn run(args: &UsageArgs) -> Result<(), CliError> {
     let groups = args.by.iter().map(|name| {
         let known = GroupBy::ALL.map(|(name, _)| name).join(", ");
-        GroupBy::named(name)
-            .ok_or_else(|| CliError::new(format!("`{name}` is not a group; known are {known}")))
+        GroupBy::named(name).ok_or_else(|| {
+            CliError::new(format!("`{name}` is not a group; the groups are {known}"))
+        })
     });
     let by: Vec<GroupBy> = groups.collect::<Result<_, _>>()?;
     let tools = ledger::tools(args.config.as_deref())?;
@@ -89,6 +90,13 @@ fn table(by: &[GroupBy], rows: &[UsageRow], total: &UsageSums) -> Result<(), Cli
     lines.push(line("total".to_owned(), total, String::new()));
     let heading = [&*names, "REQUESTS", "INPUT", "CACHED", "OUTPUT", "USD", ""];
     output::table(heading, &lines)?;
+    if total.estimated_cost != Cost::ZERO {
+        output::note(&format!(
+            "{} USD of it are estimates, of {} attempts that no provider counted whole",
+            total.estimated_cost,
+            total.estimated + total.lost
+        ));
+    }
     if total.unpriced > 0 {
         output::note(&format!(
             "{} attempts have no known price and are not in the cost; see `majordomo prices`",
@@ -98,7 +106,7 @@ fn table(by: &[GroupBy], rows: &[UsageRow], total: &UsageSums) -> Result<(), Cli
     Ok(())
 }
 
-/// The cost; `unknown` if nothing of it is known.
+/// The cost; `unknown` if no part of it is known.
 fn cost(sums: &UsageSums) -> String {
     match sums.unpriced {
         0 => sums.cost.to_string(),

@@ -1,12 +1,13 @@
-//! A day of a large cluster in virtual time: what it asks of its stores.
+//! A day of a large cluster in virtual time: the load on its stores.
 //!
 //!     cargo run --release -p majordomo-cluster --example scale
 //!
 //! 100 nodes, 10,000 keys with rates, seats and a budget, 5,000 requests per second on
 //! average, twice as many at noon as at night; keys are popular by Zipf's law. Only the
-//! traffic is random, from a seed; what a request causes follows the rules of the lease
-//! protocol: each of a key's three limits is asked for and reported on; what is used twice
-//! within ten seconds on a node is held and renewed until ten seconds after. `docs/guide/cluster.md` quotes what it prints.
+//! traffic is random, from a seed; exchanges follow the rules of the lease protocol: each of a
+//! key's three limits is requested and reported on; a limit that is used twice within ten
+//! seconds on a node is held and renewed until ten seconds after its last use.
+//! `docs/guide/cluster.md` quotes the output.
 
 use fastrand::Rng;
 
@@ -41,7 +42,7 @@ struct Second {
     exchanges: f32,
     /// Leases granted and closed, in PostgreSQL.
     transactions: f32,
-    /// Requests whose node held nothing of their key.
+    /// Requests whose node held no lease of their key.
     cold: u32,
 }
 
@@ -77,11 +78,11 @@ fn simulate(balancing: Balancing) -> Day {
             second.requests += 1;
             let idle = now - last[node];
             if idle > WARM {
-                // Requests, tokens and seats: asked for, and reported on.
+                // Requests, tokens and seats: requested, and reported on.
                 second.exchanges += 6.0;
                 second.cold += 1;
                 if std::mem::replace(&mut held[node], false) {
-                    // What was held before was renewed until it was given back.
+                    // Earlier leases were renewed until they were returned.
                     second.exchanges += renewals(WARM) + 3.0;
                 }
             } else {
@@ -104,7 +105,7 @@ fn renewals(seconds: f64) -> f32 {
     (2.0 * seconds / RENEW_RATE + seconds / RENEW_SEATS) as f32
 }
 
-/// The rate of an hour beside the day's mean: two thirds at night, four thirds at noon.
+/// The rate of an hour relative to the day's mean: two thirds at night, four thirds at noon.
 fn hourly(now: f64) -> f64 {
     let angle = now / DAY as f64 * std::f64::consts::TAU;
     1.0 - angle.cos() / 3.0

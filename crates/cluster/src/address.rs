@@ -1,7 +1,7 @@
 //! The address of a cluster's store: `redis://[user:password@]host[:port][/database]`.
 //!
-//! `rediss://` is TLS; `?sslrootcert=FILE` names the root that must have issued the server's
-//! certificate. Printed without the password.
+//! `rediss://` selects TLS; `?sslrootcert=FILE` names the root that must have issued the
+//! server's certificate. Printed without the password.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::str::FromStr;
 use percent_encoding::percent_decode_str;
 use secrecy::{ExposeSecret, SecretString};
 
-/// Where the shared state of a cluster is.
+/// The location of a cluster's shared state.
 #[derive(Clone, Debug)]
 pub struct StateUrl {
     pub(crate) tls: bool,
@@ -22,7 +22,7 @@ pub struct StateUrl {
     pub(crate) root: Option<PathBuf>,
 }
 
-/// Why an address is not one.
+/// Why an address is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct StateUrlError(&'static str);

@@ -11,10 +11,10 @@ use tokio::time::Instant;
 
 /// The pause after the first failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// The longest pause: an outage that is over is noticed within this time.
+/// The longest pause: the end of an outage is noticed within this time.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// What is known of a store.
+/// The state of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreState {
     /// It responds.
@@ -39,15 +39,15 @@ impl StoreState {
 /// A store's state, for operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreStatus {
-    /// Which store, such as `redis`.
+    /// The store's name, such as `redis`.
     pub store: &'static str,
     /// Its state.
     pub state: StoreState,
-    /// How long it has been available, or not.
+    /// How long it has been in this state.
     pub for_time: Duration,
     /// The last failure, without secrets.
     pub reason: Option<String>,
-    /// How often it became unavailable.
+    /// The number of times it became unavailable.
     pub outages: u64,
 }
 
@@ -55,7 +55,7 @@ pub struct StoreStatus {
 #[derive(Debug)]
 pub struct Availability {
     store: &'static str,
-    /// What its absence means, for the log.
+    /// The consequence of an outage, for the log.
     consequence: &'static str,
     known: Mutex<Known>,
 }
@@ -70,7 +70,7 @@ struct Known {
 }
 
 impl Availability {
-    /// A store that is taken to be up until a call fails.
+    /// A store that counts as up until a call fails.
     pub fn new(store: &'static str, consequence: &'static str, now: Instant) -> Self {
         Self {
             store,
@@ -85,9 +85,18 @@ impl Availability {
         }
     }
 
-    /// Whether the store may be asked on behalf of a request.
+    /// Whether requests may use the store.
     pub fn is_up(&self) -> bool {
         self.lock().state == StoreState::Up
+    }
+
+    /// For how long the store has not responded; zero while it does.
+    pub fn away_for(&self, now: Instant) -> Duration {
+        let known = self.lock();
+        match known.state {
+            StoreState::Up => Duration::ZERO,
+            StoreState::Failing | StoreState::Down => now.saturating_duration_since(known.since),
+        }
     }
 
     /// A call succeeded.
@@ -109,7 +118,7 @@ impl Availability {
         );
     }
 
-    /// A call failed or was too late. Returns the pause before the next attempt.
+    /// Records a failed or late call. Returns the pause before the next attempt.
     pub fn failed(&self, now: Instant, reason: &str) -> Duration {
         let mut known = self.lock();
         known.reason = Some(reason.to_owned());

@@ -1,4 +1,4 @@
-//! Deadlines: no call to a store waits longer than it says.
+//! Deadlines for every call to a store.
 
 use std::future::Future;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use redis::RedisError;
 use tokio::time::timeout;
 
-/// Why a call gave nothing, without secrets.
+/// Why a call failed, without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CallFailed(pub(crate) String);
 
@@ -22,7 +22,7 @@ impl From<std::io::Error> for CallFailed {
     }
 }
 
-/// Runs a call until its deadline. A server that froze gives no error.
+/// Runs a call until its deadline, because a frozen server returns no error.
 pub(crate) async fn within<T, E: Into<CallFailed>>(
     deadline: Duration,
     call: impl Future<Output = Result<T, E>>,

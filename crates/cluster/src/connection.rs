@@ -1,4 +1,4 @@
-//! Connections to the store: sockets and TLS are ours, the protocol is the driver's.
+//! Connections to the store, with our sockets and TLS and the driver's protocol.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::address::StateUrl;
 use crate::call::{CallFailed, within};
 use crate::tls::encrypt;
 
-/// How long a new connection may take, its login included.
+/// How long a new connection may take, including login.
 const CONNECT: Duration = Duration::from_secs(1);
 
 /// A connection for commands. Dropping it ends its task.
@@ -48,7 +48,7 @@ impl Connection {
     }
 }
 
-/// A connection that only listens.
+/// A connection that only receives messages.
 pub(crate) async fn open_listener(url: &StateUrl) -> Result<PubSub, CallFailed> {
     within(CONNECT, async {
         let info = login(url);
@@ -63,7 +63,7 @@ pub(crate) async fn open_listener(url: &StateUrl) -> Result<PubSub, CallFailed> 
     .await
 }
 
-/// The driver's own timeout is longer than every deadline of ours.
+/// The driver's own timeout is longer than any of our deadlines.
 fn config() -> AsyncConnectionConfig {
     AsyncConnectionConfig::new().set_response_timeout(Some(CONNECT))
 }

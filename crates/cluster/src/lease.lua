@@ -1,7 +1,8 @@
 -- One exchange about one limit; lease_table.rs is its specification.
--- KEYS: the limit, the store's birth.
+-- KEYS: the limit, the store's birth, the time since which nodes are heard again.
 -- ARGV: node, capacity, per minute (0: seats), spent, refund, refund period, in use, claim,
--- want, least, microseconds that a lease lasts.
+-- want, least, microseconds that a lease lasts, share, microseconds for which the share of a
+-- silent node is kept back.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local node = ARGV[1]
@@ -9,6 +10,7 @@ local capacity, per_minute = tonumber(ARGV[2]), tonumber(ARGV[3])
 local spent, refund, refund_period = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local in_use, claim = tonumber(ARGV[7]), tonumber(ARGV[8])
 local want, least, lasts = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
+local share, reserved = tonumber(ARGV[12]), tonumber(ARGV[13])
 local unit = per_minute > 0 and 60000000 / per_minute or nil
 
 local born = tonumber(redis.call('GET', KEYS[2]) or nil)
@@ -17,6 +19,12 @@ if not born or born > now then
   redis.call('SET', KEYS[2], string.format('%.0f', now))
 end
 local young = now - born < lasts
+
+if not unit then
+  local resumed = tonumber(redis.call('GET', KEYS[3]) or nil)
+  young = young or (resumed and resumed <= now and now - resumed < lasts) or false
+  if resumed and resumed <= now then born = math.max(born, resumed) end
+end
 
 local tat, period, at, holders, known = 0, 0, 0, {}, nil
 local fields = redis.call('HGETALL', KEYS[1])
@@ -29,9 +37,16 @@ for i = 1, #fields, 2 do
   elseif name == 'at' then
     at = tonumber(value)
   else
-    local held, till, short = string.match(value, '^(%d+) (%d+) (%d)$')
-    holders[name] = { held = tonumber(held), till = tonumber(till), short = short == '1' }
+    -- The state: 0; 1 if it needs more; 2 if it did not renew, and its requests may run; 3 if
+    -- it did not for long, and may use its share.
+    local held, till, state, part = string.match(value, '^(%d+) (%d+) (%d) (%d+)$')
+    holders[name] = { held = tonumber(held), till = tonumber(till), state = state, share = tonumber(part) }
   end
+end
+
+local function keep_holder(name, it)
+  local value = string.format('%.0f %.0f %s %.0f', it.held, it.till, it.state, it.share)
+  redis.call('HSET', KEYS[1], name, value)
 end
 
 -- A clock that was set back takes all times with it.
@@ -40,7 +55,7 @@ if at > 0 and back > 0 then
   tat = tat - back
   for name, holder in pairs(holders) do
     holder.till = holder.till - back
-    redis.call('HSET', KEYS[1], name, string.format('%.0f %.0f %d', holder.held, holder.till, holder.short and 1 or 0))
+    keep_holder(name, holder)
   end
 end
 
@@ -51,11 +66,36 @@ end
 -- The order of expiry does not depend on the order of the hash.
 table.sort(gone)
 for _, name in ipairs(gone) do
-  if unit then tat = math.max(tat, holders[name].till) + holders[name].held * unit end
-  holders[name] = nil
-  redis.call('HDEL', KEYS[1], name)
+  local holder = holders[name]
+  while holder and holder.till <= now do
+    if unit then
+      tat = math.max(tat, holder.till) + holder.held * unit
+      holder = nil
+    elseif holder.state == '2' then
+      holder.held, holder.till, holder.state = holder.share, holder.till + reserved, '3'
+    elseif holder.state == '3' then
+      holder = nil
+    else
+      holder.held, holder.till, holder.state = math.max(holder.held, holder.share), holder.till + lasts, '2'
+    end
+  end
+  holders[name] = holder
+  if holder then
+    keep_holder(name, holder)
+  else
+    redis.call('HDEL', KEYS[1], name)
+  end
 end
+local function is_silent(it) return it.state == '2' or it.state == '3' end
 local field = 'n:' .. node
+-- Nothing is kept back for a process whose place this one took.
+local own = string.match(field, '^(.*)#')
+for name, holder in pairs(holders) do
+  if is_silent(holder) and name ~= field and own and string.match(name, '^(.*)#') == own then
+    holders[name] = nil
+    redis.call('HDEL', KEYS[1], name)
+  end
+end
 known = holders[field]
 holders[field] = nil
 
@@ -76,8 +116,8 @@ local level = unit and math.max((tat - now) / unit, 0) or 0
 local others, active, contended = 0, 1, false
 for _, holder in pairs(holders) do
   others = others + holder.held
-  if holder.held > 0 or holder.short then active = active + 1 end
-  contended = contended or holder.short
+  if holder.state == '1' or (holder.held > 0 and not is_silent(holder)) then active = active + 1 end
+  contended = contended or holder.state == '1'
 end
 local room = math.max(math.floor(capacity - level - others), 0)
 local before = 0
@@ -110,13 +150,12 @@ else
 end
 
 if held > 0 or short then
-  local value = string.format('%.0f %.0f %d', held, now + lasts, short and 1 or 0)
-  redis.call('HSET', KEYS[1], field, value)
+  keep_holder(field, { held = held, till = now + lasts, state = short and '1' or '0', share = share })
 elseif known then
   redis.call('HDEL', KEYS[1], field)
 end
 redis.call('HSET', KEYS[1], 'at', string.format('%.0f', now))
-local keep = lasts
+local keep = 2 * lasts + reserved
 if unit then
   redis.call('HSET', KEYS[1], 'tat', string.format('%.17g', tat), 'period', string.format('%.0f', period))
   keep = keep + math.max(tat - now, 0)

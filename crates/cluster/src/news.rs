@@ -1,4 +1,4 @@
-//! What nodes tell each other. Hints only: whoever misses one finds out by itself, later.
+//! Hints between nodes. A node that misses one finds out by itself, later.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum News {
-    /// News may have been missed.
+    /// Hints may have been missed.
     Resync,
     /// Stored keys or teams changed.
     KeysChanged,
@@ -35,7 +35,7 @@ impl Message {
         serde_json::to_string(&Self { from, news }).ok()
     }
 
-    /// News of another node. What this version does not understand is no news.
+    /// Parses a hint from another node; `None` for one that this version does not understand.
     pub(crate) fn read(text: &str, own: &str) -> Option<News> {
         let message: Self = serde_json::from_str(text).ok()?;
         (message.from != own).then_some(message.news)

@@ -1,8 +1,8 @@
 //! One process of a cluster.
 //!
-//! `run` owns the connections: one for exchanges, signs of life and news, one that listens.
-//! Requests hand their exchanges to a queue and never touch a socket. While the store is
-//! away the queue is refused, so that nothing waits for it.
+//! `run` owns the connections: one for exchanges, heartbeats and hints, and one that receives
+//! hints. Requests hand their exchanges to a queue and never touch a socket. While the store
+//! is unavailable, queued exchanges are refused, so that no request waits for it.
 
 mod listener;
 mod shared_values;
@@ -26,25 +26,25 @@ use crate::news::{Message, News};
 use crate::node_stats::NodeStats;
 use crate::scripts::{CALL, PREFIX, Scripts, publish};
 
-/// How often a node shows that it lives.
+/// How often a node sends a heartbeat.
 const BEAT: Duration = Duration::from_millis(500);
-/// Exchanges that may wait for the next round trip; more are refused.
+/// Maximum exchanges that wait for the next round trip; further ones are refused.
 const QUEUE: usize = 4_096;
-/// Exchanges in one round trip.
+/// Maximum exchanges in one round trip.
 const BATCH: usize = 256;
 
-/// How a node takes part.
+/// The configuration of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterSettings {
     /// The store.
     pub state: StateUrl,
     /// The node's name, for people.
     pub name: String,
-    /// The nodes that it assumes until it has seen the others.
+    /// The number of nodes to assume until the others have been seen.
     pub nodes: u64,
 }
 
-/// Receives the news of other nodes. Must not block.
+/// Receives hints from other nodes. Must not block.
 pub type HearNews = Box<dyn Fn(News) + Send + Sync>;
 
 /// A node.
@@ -55,7 +55,7 @@ pub struct ClusterNode {
     stats: NodeStats,
     nodes: AtomicU64,
     epoch: AtomicU64,
-    /// Whether the store is the first that this process has seen: nothing was held before.
+    /// Whether this process has not seen a store before, and so held nothing.
     first_store: AtomicBool,
     asks: Sender<(TrafficAsk, TrafficReply)>,
     outgoing: Sender<Outgoing>,
@@ -64,7 +64,7 @@ pub struct ClusterNode {
     commands: Mutex<Option<MultiplexedConnection>>,
 }
 
-/// What is sent without a wait for its arrival.
+/// Messages that are sent without waiting for their arrival.
 enum Outgoing {
     News(News),
     Value {
@@ -81,7 +81,7 @@ struct Queues {
 }
 
 impl ClusterNode {
-    /// A node that does nothing before it [runs](Self::run).
+    /// A node that does nothing until it [runs](Self::run).
     pub fn new(settings: ClusterSettings) -> Arc<Self> {
         let (asks, asks_received) = channel(QUEUE);
         let (outgoing, outgoing_received) = channel(QUEUE);
@@ -114,18 +114,18 @@ impl ClusterNode {
         &self.stats
     }
 
-    /// The node's name and epoch, such as `a#7`; the epoch is 0 before it joined.
+    /// The node's name and epoch, such as `a#7`; the epoch is 0 until it joins.
     pub fn id(&self) -> String {
         format!("{}#{}", self.settings.name, self.epoch.load(Relaxed))
     }
 
-    /// Tells other nodes, if the store responds.
+    /// Announces a hint to other nodes, if the store responds.
     pub fn tell(&self, news: News) {
-        // A hint that cannot be sent is not worth a wait.
+        // Drop a hint that cannot be sent at once.
         let _ = self.outgoing.try_send(Outgoing::News(news));
     }
 
-    /// Takes part in the cluster until it is dropped. Runs once.
+    /// Joins the cluster until it is dropped. Runs once.
     pub async fn run(&self, hear: HearNews) {
         let Some(mut queues) = lock(&self.queues).take() else {
             return std::future::pending().await;
@@ -133,21 +133,21 @@ impl ClusterNode {
         tokio::join!(self.take_part(&mut queues), self.listen(&hear));
     }
 
-    /// Leaves the cluster: the others need not wait until its signs of life end.
+    /// Leaves the cluster, so that other nodes need not wait for missing heartbeats.
     pub async fn leave(&self) {
         let connection = lock(&self.commands).take();
         if let Some(mut connection) = connection {
             let (name, epoch) = (&self.settings.name, self.epoch.load(Relaxed));
             let left = self.scripts.join(&mut connection, name, epoch, true).await;
             if let Err(CallFailed(reason)) = left {
-                tracing::debug!(reason, "the node could not say that it leaves");
+                tracing::debug!(reason, "the node could not announce that it leaves");
             }
         }
     }
 
     async fn take_part(&self, queues: &mut Queues) {
-        // The first requests wait for the first connection, for as long as they wait for any
-        // store: what a node that has just started does not know must not become its share.
+        // The first requests wait for the first connection as long as they would for any
+        // reply, so that a node that has just started does not fall back to its share.
         let mut connecting = Some(self.connect().await);
         loop {
             let connected = match connecting.take() {
@@ -184,7 +184,7 @@ impl ClusterNode {
         beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let done = tokio::select! {
-                // What requests wait for comes first.
+                // Exchanges that requests wait for come first.
                 biased;
                 Some(first) = queues.asks.recv() => {
                     let mut batch = vec![first];
@@ -213,7 +213,7 @@ impl ClusterNode {
         let membership = self.scripts.join(commands, name, epoch, false).await?;
         self.epoch.store(membership.epoch, Relaxed);
         self.nodes.store(membership.nodes.max(1), Relaxed);
-        // The listener notices by its own channel whether it still hears.
+        // The listener monitors its connection by a channel of its own.
         let echo = publish(&self.own_channel(), "");
         within(CALL, echo.query_async::<()>(commands)).await
     }
@@ -221,19 +221,25 @@ impl ClusterNode {
     async fn exchange_all(
         &self,
         commands: &mut MultiplexedConnection,
-        batch: Vec<(TrafficAsk, TrafficReply)>,
+        mut batch: Vec<(TrafficAsk, TrafficReply)>,
     ) -> Result<(), CallFailed> {
+        let first_store = self.first_store.load(Relaxed);
+        if first_store {
+            // A cluster that starts with its store: its nodes begin with their shares.
+            for (ask, _) in &mut batch {
+                ask.claim = ask.claim.max(ask.share);
+            }
+        }
         let asks: Vec<_> = batch.iter().map(|(ask, _)| ask).collect();
         self.stats.exchanged(asks.len());
-        // Replies are dropped with the batch if this fails, which says so.
+        // If this fails, the replies are dropped with the batch, which reports the failure.
         let granted = self.scripts.exchange(commands, &self.id(), &asks).await?;
         for ((ask, reply), granted) in batch.into_iter().zip(granted) {
             if !granted.young {
                 self.first_store.store(false, Relaxed);
             }
-            // A cluster that starts with its store: its nodes begin with their shares.
             let first = granted.young && self.first_store.load(Relaxed);
-            if first && granted.grant.usable < ask.least {
+            if first && ask.per_minute.is_some() && granted.grant.usable < ask.least {
                 continue;
             }
             reply.granted(granted.grant);
@@ -260,7 +266,7 @@ impl ClusterNode {
 
 impl TrafficBackend for ClusterNode {
     fn exchange(&self, ask: TrafficAsk, reply: TrafficReply) {
-        // A full queue drops the reply, which says that the store is late.
+        // A full queue drops the reply, which reports that the store is late.
         let _ = self.asks.try_send((ask, reply));
     }
 
@@ -268,12 +274,16 @@ impl TrafficBackend for ClusterNode {
         self.availability.is_up()
     }
 
+    fn away_for(&self) -> Duration {
+        self.availability.away_for(Instant::now())
+    }
+
     fn nodes(&self) -> u64 {
         self.nodes.load(Relaxed)
     }
 }
 
-/// Runs `work`, and refuses exchanges meanwhile.
+/// Runs `work`, and refuses exchanges until it ends.
 async fn refusing<T>(
     asks: &mut Receiver<(TrafficAsk, TrafficReply)>,
     work: impl Future<Output = T>,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What a node did.
+/// The activity of a node.
 #[derive(Debug, Default)]
 pub struct NodeStats {
     exchanges: AtomicU64,
@@ -25,12 +25,12 @@ impl NodeStats {
         self.exchanges.load(Relaxed)
     }
 
-    /// Round trips that they took.
+    /// Round trips of these exchanges.
     pub fn round_trips(&self) -> u64 {
         self.round_trips.load(Relaxed)
     }
 
-    /// Calls that failed or were too late.
+    /// Failed or late calls.
     pub fn failures(&self) -> u64 {
         self.failed.load(Relaxed)
     }

@@ -1,4 +1,4 @@
-//! The scripts that run in the store: by their hashes, or whole where it forgot them.
+//! The scripts that run in the store: called by hash, or sent whole if the store forgot them.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use redis::aio::MultiplexedConnection;
 use redis::{Cmd, ErrorKind, Pipeline, Script, ServerErrorKind};
 
 use crate::call::{CallFailed, within};
-use crate::lease_table::{LEASE, TableReply, grant_of};
+use crate::lease_table::{LEASE, RESERVED, TableReply, grant_of};
 
-/// Every key of a cluster begins like this; clusters on one server use its databases.
+/// The prefix of a cluster's keys; several clusters on one server use separate databases.
 pub(crate) const PREFIX: &str = "majordomo";
 /// How long a request's exchange may take.
 pub(crate) const EXCHANGE: Duration = Duration::from_millis(50);
 /// How long other calls may take.
 pub(crate) const CALL: Duration = Duration::from_millis(250);
-/// A node that shows no sign of life for this long is gone.
+/// A node without a heartbeat for this long has left.
 const NODE_LASTS: Duration = LEASE;
 
 /// The scripts with their hashes.
@@ -64,14 +64,14 @@ impl Scripts {
                 other => other?,
             };
             if replies.len() != asks.len() {
-                return Err(CallFailed("the reply has another length".to_owned()));
+                return Err(CallFailed("the reply has an unexpected length".to_owned()));
             }
             Ok(replies.into_iter().map(grant_of).collect())
         })
         .await
     }
 
-    /// Shows a sign of life; `epoch` is 0 for a node that joins.
+    /// Sends a heartbeat; `epoch` is 0 for a node that joins.
     pub(crate) async fn join(
         &self,
         connection: &mut MultiplexedConnection,
@@ -82,6 +82,8 @@ impl Scripts {
         let mut call = self.join.prepare_invoke();
         call.key(format!("{PREFIX}:nodes"))
             .key(format!("{PREFIX}:epoch"))
+            .key(format!("{PREFIX}:life"))
+            .key(format!("{PREFIX}:resumed"))
             .arg(name)
             .arg(epoch)
             .arg(micros(NODE_LASTS))
@@ -93,9 +95,10 @@ impl Scripts {
 }
 
 fn add_ask(call: &mut Pipeline, node: &str, ask: &TrafficAsk) {
-    call.arg(2)
+    call.arg(3)
         .arg(format!("{PREFIX}:limit:{}", ask.limit))
         .arg(format!("{PREFIX}:born"))
+        .arg(format!("{PREFIX}:resumed"))
         .arg(node)
         .arg(ask.capacity)
         .arg(ask.per_minute.unwrap_or(0))
@@ -106,7 +109,9 @@ fn add_ask(call: &mut Pipeline, node: &str, ask: &TrafficAsk) {
         .arg(ask.claim)
         .arg(ask.want)
         .arg(ask.least)
-        .arg(micros(LEASE));
+        .arg(micros(LEASE))
+        .arg(ask.share)
+        .arg(micros(RESERVED));
 }
 
 fn is_unknown_script(error: &redis::RedisError) -> bool {

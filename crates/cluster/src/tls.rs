@@ -1,4 +1,4 @@
-//! TLS to the store, with the machine's roots or with one root only.
+//! TLS to the store, with the machine's roots or with a single root.
 
 use std::io;
 use std::path::Path;

@@ -3,8 +3,8 @@
 use crate::picture::{Layout, Picture, pixel_count};
 use crate::{CodecError, Job};
 
-/// Places the first frame of an animation on its transparent canvas. What lies outside is
-/// cut off.
+/// Places the first frame of an animation on its transparent canvas. Pixels outside the canvas
+/// are cut off.
 pub(crate) fn place_on_canvas(
     frame: Picture,
     (x, y): (u32, u32),

@@ -16,11 +16,12 @@ use crate::{CodecError, Job};
 
 /// Real profiles have kilobytes; larger ones are ignored like malformed ones.
 const MAX_PROFILE: usize = 1 << 20;
-/// What a transform may allocate: its tables, and the profile as floating-point numbers.
+/// The memory that a transform may allocate: its tables, and the profile as floating-point
+/// numbers.
 const TRANSFORM_BYTES: usize = 8 << 20;
 /// Pixels transformed at once.
 const CHUNK: usize = 4 << 10;
-/// Levels by which a profile may differ from sRGB and still be sRGB.
+/// Levels by which a profile may differ from sRGB and still count as sRGB.
 const TOLERANCE: u8 = 2;
 
 /// The embedded ICC profile, if its size is plausible.
@@ -71,7 +72,7 @@ fn webp_profile(data: &[u8]) -> Option<&[u8]> {
     (body.len() <= MAX_PROFILE).then_some(body)
 }
 
-/// Converts to sRGB, unless that changes nothing; `None` if the picture stays as it is.
+/// Converts to sRGB; `None` if that changes nothing.
 pub fn to_srgb(
     picture: &Picture,
     profile: &[u8],
@@ -162,7 +163,7 @@ impl Transform {
         transform.ok().map(Self)
     }
 
-    /// Pixels that cannot be transformed stay as they are.
+    /// Pixels that cannot be transformed are not changed.
     fn apply(&self, from: &[u8], to: &mut [u8]) {
         if self.0.transform(from, to).is_err() {
             let length = from.len().min(to.len());
@@ -170,8 +171,8 @@ impl Transform {
         }
     }
 
-    /// Whether primaries and transfer curves are those of sRGB: no colour changes visibly.
-    /// The name of a profile says nothing; Display P3 profiles mention sRGB, too.
+    /// Whether primaries and transfer curves are those of sRGB, so that no colour would change
+    /// visibly. The name of a profile is unreliable: Display P3 profiles mention sRGB, too.
     fn is_identity(&self, layout: Layout) -> bool {
         const LEVELS: [u8; 6] = [0, 51, 102, 153, 204, 255];
         let mut samples = Vec::with_capacity(LEVELS.len().pow(3) * 4);

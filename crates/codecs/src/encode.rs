@@ -1,6 +1,6 @@
 //! Encoding: dispatches to the encoder of a format.
 //!
-//! No metadata is written: orientation and profile are already applied, and the rest
+//! No metadata is written: orientation and profile are already applied, and other metadata
 //! (location, time) must not leave the machine.
 
 use majordomo_image_header::Format;
@@ -38,7 +38,9 @@ impl Encoding {
     /// The longest side that the format supports.
     fn max_side(self) -> u32 {
         match self {
-            Self::Jpeg(_) | Self::Gif => 65_535,
+            // libjpeg refuses longer ones, though the format has 16 bits.
+            Self::Jpeg(_) => 65_500,
+            Self::Gif => 65_535,
             Self::Webp => 16_383,
             Self::Png | Self::SmallPng => u32::MAX >> 1,
         }

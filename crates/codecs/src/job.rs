@@ -1,4 +1,4 @@
-//! What limits one job: a flag that stops it, and a memory budget.
+//! The limits of one job: a flag that stops it, and a memory budget.
 
 use crate::{CodecError, Memory, Stop};
 
@@ -12,7 +12,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// A job that may hold this many bytes at a time.
+    /// A job that may hold at most this many bytes at a time.
     pub fn new(stop: Stop, max_bytes: u64) -> Self {
         Self {
             stop,

@@ -1,10 +1,9 @@
 //! Pixels: decoding, downscaling and encoding of JPEG, PNG, GIF and WebP.
 //!
-//! The files that nearly all programs write are decoded and encoded by code in this
-//! crate: JPEG, 8-bit PNG, WebP. Everything else, and every file with something unusual
-//! about it, goes to a general crate (`zune-jpeg`, `png`, `gif`, `image-webp`). Each format
-//! has its own module; `fallback` modules hold the general crate. ADR 0040 records the
-//! reasons.
+//! The files that nearly all programs write are decoded and encoded by code in this crate:
+//! JPEG, 8-bit PNG, WebP. Everything else, and every unusual file, goes to a general crate
+//! (`zune-jpeg`, `png`, `gif`, `image-webp`). Each format has its own module; `fallback`
+//! modules hold the general crate. ADR 0040 records the reasons.
 //!
 //! All input is untrusted. Every buffer is counted against the [`Memory`] of its [`Job`]
 //! before it is allocated, weights and tables included (ADR 0045). There is no clock and no
@@ -33,8 +32,8 @@ mod stop;
 mod webp;
 
 pub use color::{color_profile, to_srgb};
-pub use decode::decode;
-pub use downscale::downscale;
+pub use decode::{decode, decode_upright};
+pub use downscale::{downscale, downscale_decoded};
 pub use encode::{Encoding, encode};
 pub use error::CodecError;
 pub use job::Job;

@@ -1,9 +1,9 @@
 //! The memory of one job, counted before it is allocated.
 //!
 //! Every buffer whose size depends on the input is a [`Buffer`], or is preceded by a
-//! [`Reservation`] for what a general crate allocates on its own. Both release their
-//! bytes when they are dropped. Tables of a fixed size are not counted: the caller leaves
-//! some room for them.
+//! [`Reservation`] for the allocations of a general crate. Both release their bytes when they
+//! are dropped. Tables of a fixed size are not counted: the caller leaves some headroom for
+//! them.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ struct Counter {
 }
 
 impl Memory {
-    /// At most this many bytes at a time.
+    /// The maximum bytes at a time.
     pub fn new(limit: u64) -> Self {
         Self(Arc::new(Counter {
             limit,
@@ -32,7 +32,7 @@ impl Memory {
         }))
     }
 
-    /// The most bytes that were held at a time.
+    /// The peak number of bytes.
     pub fn peak(&self) -> u64 {
         self.0.peak.load(Ordering::Relaxed)
     }
@@ -91,7 +91,7 @@ impl Drop for Reservation {
 
 /// A vector whose bytes are counted.
 ///
-/// One that is converted from a `Vec` belongs to no job and is not counted.
+/// A buffer that is converted from a `Vec` belongs to no job and is not counted.
 #[derive(Debug)]
 pub struct Buffer<T = u8> {
     data: Vec<T>,
@@ -99,7 +99,7 @@ pub struct Buffer<T = u8> {
 }
 
 impl<T: Copy> Buffer<T> {
-    /// Appends values; grows by half, counted, if there is no room.
+    /// Appends values; if necessary, grows by half, which is counted.
     pub(crate) fn append(&mut self, values: &[T]) -> Result<(), CodecError> {
         let needed = self.data.len() + values.len();
         if needed > self.data.capacity() {
@@ -120,7 +120,7 @@ impl<T: Copy> Buffer<T> {
         Ok(())
     }
 
-    /// Drops the values after the first `length`. The room stays, and stays counted.
+    /// Drops the values after the first `length`. The capacity stays allocated and counted.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.data.truncate(length);
     }
@@ -130,7 +130,7 @@ impl<T: Copy> Buffer<T> {
         self.data.drain(..count);
     }
 
-    /// How many values fit without growing.
+    /// The number of values that fit without growing.
     pub(crate) fn room(&self) -> usize {
         self.data.capacity()
     }

@@ -7,7 +7,7 @@ use crate::plane::{PIECE, Plane, subsampling};
 use crate::rotate::apply_orientation;
 use crate::{CodecError, Job};
 
-/// How the samples of a picture are laid out.
+/// The layout of a picture's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// Luma only.
@@ -38,7 +38,7 @@ pub struct Picture {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// How `data` is laid out.
+    /// The layout of `data`.
     pub layout: Layout,
     /// Rows from top to bottom, without padding.
     pub data: Buffer,
@@ -153,27 +153,15 @@ impl Picture {
         })
     }
 
-    /// A mirrored picture of odd length would pair its luma with the wrong chroma samples:
-    /// there, chroma is first interpolated to full length.
+    /// A mirrored picture of odd length would pair its luma with the wrong chroma samples, so
+    /// chroma is first interpolated to full length.
     fn oriented_planes(
         &self,
         [y, cb, cr]: [Plane<'_>; 3],
         orientation: Orientation,
         job: &Job,
     ) -> Result<(Layout, Buffer), CodecError> {
-        let (mirror_columns, mirror_rows) = match orientation.transpose {
-            true => (orientation.mirror_y, orientation.mirror_x),
-            false => (orientation.mirror_x, orientation.mirror_y),
-        };
-        let length = |mirrored: bool, luma: u32, chroma: u32| {
-            let exact =
-                subsampling(luma, chroma).is_some_and(|f| (luma as usize).is_multiple_of(f));
-            if mirrored && !exact { luma } else { chroma }
-        };
-        let stored = (
-            length(mirror_columns, y.width, cb.width),
-            length(mirror_rows, y.height, cb.height),
-        );
+        let stored = turnable_chroma((y.width, y.height), (cb.width, cb.height), orientation);
         let luma = pixel_count(y.width, y.height);
         let color = pixel_count(stored.0, stored.1);
         let mut data = job.memory.zeroed(luma + 2 * color)?;
@@ -214,7 +202,7 @@ impl Picture {
         let rows = rows.chunks_exact((self.width as usize).max(1));
         let (mut same, mut all) = (0, 0);
         for row in rows.take(self.height as usize).step_by(step) {
-            // Of a long row, some windows.
+            // In a long row, only some windows are examined.
             let apart = (row.len() / MAX_WINDOWS / WINDOW).max(1);
             for window in row.chunks(WINDOW).step_by(apart) {
                 let right = window.get(1..).unwrap_or_default();
@@ -228,6 +216,27 @@ impl Picture {
 
 pub(crate) fn pixel_count(width: u32, height: u32) -> usize {
     width as usize * height as usize
+}
+
+/// The size to which chroma planes are interpolated before they are turned: longer only along
+/// an axis that is mirrored and where luma would change its chroma samples.
+pub(crate) fn turnable_chroma(
+    luma: (u32, u32),
+    chroma: (u32, u32),
+    orientation: Orientation,
+) -> (u32, u32) {
+    let (mirror_columns, mirror_rows) = match orientation.transpose {
+        true => (orientation.mirror_y, orientation.mirror_x),
+        false => (orientation.mirror_x, orientation.mirror_y),
+    };
+    let length = |mirrored: bool, luma: u32, chroma: u32| {
+        let exact = subsampling(luma, chroma).is_some_and(|f| (luma as usize).is_multiple_of(f));
+        if mirrored && !exact { luma } else { chroma }
+    };
+    (
+        length(mirror_columns, luma.0, chroma.0),
+        length(mirror_rows, luma.1, chroma.1),
+    )
 }
 
 /// Converts a row of planes to interleaved RGB, in pieces that stay in the L1 cache.

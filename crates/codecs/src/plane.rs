@@ -4,12 +4,12 @@
 /// Luma columns interpolated at once: even, and few enough for the L1 cache.
 pub(crate) const PIECE: usize = 512;
 
-/// How much chroma a result needs.
+/// The chroma that a result needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Chroma {
     /// Half the resolution of luma, for files with 4:2:0 subsampling.
     Half,
-    /// All that the source has, up to the resolution of luma.
+    /// All chroma of the source, up to the resolution of luma.
     Full,
 }
 

@@ -15,7 +15,45 @@ const TILE: usize = 32;
 /// Pixels of a side of the tiles that SIMD instructions transpose.
 const SIDE: usize = 16;
 /// Source rows transposed together: as many as fill a cache line of the target.
-const BAND: usize = 64;
+pub(crate) const BAND: usize = 64;
+
+/// Some rows of a plane, before it is turned.
+#[derive(Clone)]
+pub(crate) struct SourceRows<'a> {
+    pub(crate) data: &'a [u8],
+    /// Bytes per row.
+    pub(crate) stride: usize,
+    /// The numbers of these rows.
+    pub(crate) rows: Range<usize>,
+    /// Columns and rows of the whole plane.
+    pub(crate) size: (usize, usize),
+}
+
+/// Rotates and mirrors rows of one-byte pixels upright; `out` is the whole turned plane.
+/// Its cache lines are filled best by as many rows as [`BAND`].
+pub(crate) fn turn_rows(source: SourceRows<'_>, orientation: Orientation, out: &mut [u8]) {
+    let (width, height) = source.size;
+    if orientation.transpose {
+        let columns = match orientation.mirror_x {
+            true => height - source.rows.end..height - source.rows.start,
+            false => source.rows.clone(),
+        };
+        dispatch!(level(), simd => transpose_band(simd, &source, orientation, columns, out));
+        return;
+    }
+    for (y, row) in source
+        .rows
+        .clone()
+        .zip(source.data.chunks_exact(source.stride))
+    {
+        let y = mirrored(y, height, orientation.mirror_y);
+        let out = &mut out[y * width..][..width];
+        out.copy_from_slice(&row[..width]);
+        if orientation.mirror_x {
+            out.reverse();
+        }
+    }
+}
 
 /// Rotates and mirrors pixels of `N` bytes upright.
 pub(crate) fn apply_orientation<const N: usize>(
@@ -41,14 +79,15 @@ pub(crate) fn apply_orientation<const N: usize>(
         return Ok(());
     }
     if N == 1 {
-        let level = level();
-        for left in (0..height).step_by(BAND) {
+        for top in (0..height).step_by(BAND) {
             job.check()?;
-            let columns = left..(left + BAND).min(height);
-            let out = out.as_flattened_mut();
-            dispatch!(level, simd => {
-                transpose_band(simd, data, (width, height), orientation, columns, out);
-            });
+            let source = SourceRows {
+                data: &data[top * width..],
+                stride: width,
+                rows: top..(top + BAND).min(height),
+                size: (width, height),
+            };
+            turn_rows(source, orientation, out.as_flattened_mut());
         }
         return Ok(());
     }
@@ -61,7 +100,7 @@ pub(crate) fn apply_orientation<const N: usize>(
                 let column = mirrored(band * TILE + y, width, orientation.mirror_y);
                 let start = mirrored(left, height, orientation.mirror_x) * width + column;
                 let row = &mut row[columns.clone()];
-                // Downwards, or upwards where the row is mirrored.
+                // Downwards, or upwards if the row is mirrored.
                 if orientation.mirror_x {
                     for (at, pixel) in row.iter_mut().enumerate() {
                         *pixel = pixels[start - at * width];
@@ -81,20 +120,22 @@ pub(crate) fn apply_orientation<const N: usize>(
 #[inline(always)]
 fn transpose_band<S: Simd>(
     simd: S,
-    data: &[u8],
-    (width, height): (usize, usize),
+    from: &SourceRows<'_>,
     orientation: Orientation,
     columns: Range<usize>,
     out: &mut [u8],
 ) {
+    let (data, (width, height)) = (from.data, from.size);
     for x in (0..width).step_by(SIDE) {
         let across = SIDE.min(width - x);
         for left in columns.clone().step_by(SIDE) {
             let down = SIDE.min(columns.end - left);
-            let source = |at| mirrored(left + at, height, orientation.mirror_x) * width + x;
+            let row = |at| mirrored(left + at, height, orientation.mirror_x) - from.rows.start;
+            let source = |at| row(at) * from.stride + x;
             let target = |at| mirrored(x + at, width, orientation.mirror_y) * height + left;
             let mut tile = [[0; SIDE]; SIDE];
-            // Whole tiles apart: copies of a fixed length take one instruction.
+            // Whole tiles are handled separately, because copies of a fixed length take one
+            // instruction.
             if (across, down) == (SIDE, SIDE) {
                 for (at, line) in tile.iter_mut().enumerate() {
                     *line = data[source(at)..]

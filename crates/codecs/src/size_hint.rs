@@ -23,7 +23,7 @@ impl SizeHint {
     }
 }
 
-/// The size of a decoded picture, and the chroma that it has at least.
+/// The size of a decoded picture, and its minimum chroma.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DecodedSize {
     /// Columns.
@@ -47,7 +47,7 @@ pub fn decoded_size(header: &Header, wanted: (u32, u32), chroma: Chroma) -> Deco
     DecodedSize {
         width: decoded.0,
         height: decoded.1,
-        // At full size, all chroma is decoded, whatever is needed.
+        // At full size, all chroma is decoded, even if less is needed.
         chroma: if decoded == size {
             Chroma::Full
         } else {

@@ -3,6 +3,7 @@
 //! The caller sets it on a timeout or when the request is cancelled. There is no clock
 //! here.
 
+use std::fmt;
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,8 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::CodecError;
 
 /// A shared flag that stops running work.
-#[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicBool>);
+#[derive(Clone, Default)]
+pub struct Stop(Arc<Flag>);
+
+#[derive(Default)]
+struct Flag {
+    stopped: AtomicBool,
+    condition: Option<Box<dyn Fn() -> bool + Send + Sync>>,
+}
 
 impl Stop {
     /// A flag that is not set.
@@ -19,14 +26,24 @@ impl Stop {
         Self::default()
     }
 
+    /// A flag that also counts as set while this condition holds. Work asks it at each poll, on
+    /// its own thread: it must be fast.
+    pub fn when(condition: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(Flag {
+            stopped: AtomicBool::new(false),
+            condition: Some(Box::new(condition)),
+        }))
+    }
+
     /// Stops the work at its next poll.
     pub fn stop(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.stopped.store(true, Ordering::Relaxed);
     }
 
     /// Whether the flag is set.
     pub fn is_stopped(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        let flag = &self.0;
+        flag.stopped.load(Ordering::Relaxed) || flag.condition.as_ref().is_some_and(|holds| holds())
     }
 
     /// [`CodecError::Stopped`] once the flag is set.
@@ -36,6 +53,13 @@ impl Stop {
         } else {
             Ok(())
         }
+    }
+}
+
+impl fmt::Debug for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stopped = self.0.stopped.load(Ordering::Relaxed);
+        f.debug_tuple("Stop").field(&stopped).finish()
     }
 }
 

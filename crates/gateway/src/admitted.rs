@@ -10,7 +10,7 @@ use crate::heavy_lane::LaneHandle;
 use crate::keys::ClientKey;
 use crate::refusal::RequestRefusal;
 
-/// What a handler receives.
+/// The input of a handler.
 pub(crate) struct AdmittedRequest {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,

@@ -1,7 +1,7 @@
 //! The benches of the last day, for the operator's page.
 //!
-//! An observer of the registry's health. Bounded in subjects and in benches of each; keeps
-//! the cause as class and status, never a provider's text. May use `clock`.
+//! An observer of the registry's health. Bounded in subjects and in benches per subject. Keeps
+//! the class and status of the cause, never a provider's text. May use `clock`.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};

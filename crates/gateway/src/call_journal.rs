@@ -1,9 +1,9 @@
 //! Keeps every call that a request makes to a provider, for its record.
 //!
-//! A gate: the chain and the describers tell it what they send and how it ended, whatever
-//! becomes of their futures. It admits every attempt for which the caller's limits can be
-//! reserved. The sinks learn of each call when it begins. May use `clip`, `clock`,
-//! `identity`, `outcome`, `pricing`, `quota` and `record`.
+//! It is a gate: the chain and the describers report each call and its outcome to it, even if
+//! their futures are dropped. It admits every attempt for which the caller's limits can be
+//! reserved. Sinks are notified when a call begins. May use `clip`, `clock`, `identity`,
+//! `outcome`, `pricing`, `quota` and `record`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime};
@@ -23,7 +23,7 @@ use crate::identity::CallerIdentity;
 use crate::outcome::MAX_TARGET_LABEL;
 use crate::pricing::Pricing;
 use crate::quota::{AttemptHold, AttemptLimits, HoldOutcome};
-use crate::record::{CallOutcome, Sinks, StartedCall, UpstreamCall, UsageSource};
+use crate::record::{CallOutcome, Sinks, StartedCall, UpstreamCall, UsageSource, cost_of};
 
 /// The calls of one request.
 pub(crate) struct CallJournal {
@@ -81,7 +81,7 @@ impl CallJournal {
         self.limits.as_ref()
     }
 
-    /// Takes the calls of a request that is over after `took`. A call that is still open,
+    /// Takes the calls of a request that ended after `took`. A call that is still open,
     /// because its future is dropped elsewhere, counts as cancelled.
     pub(crate) fn close(&self, took: Duration) -> Vec<UpstreamCall> {
         let entries = std::mem::take(&mut *self.calls());
@@ -102,15 +102,20 @@ impl CallJournal {
         calls
     }
 
-    /// The calls so far, if none is under way.
-    pub(crate) fn settled(&self) -> Option<Vec<UpstreamCall>> {
+    /// The cost of the calls so far, if there was one, none is in progress and all prices are
+    /// known.
+    pub(crate) fn cost(&self) -> Option<Cost> {
         let entries = self.calls();
-        let sent = entries
+        let mut sent = entries
             .iter()
-            .filter(|entry| entry.state != EntryState::NotSent);
-        let settled =
-            |entry: &JournalEntry| (entry.state == EntryState::Settled).then(|| entry.call.clone());
-        sent.map(settled).collect()
+            .filter(|entry| entry.state != EntryState::NotSent)
+            .peekable();
+        sent.peek()?;
+        let settled = |entry: &JournalEntry| {
+            let ended = entry.state == EntryState::Settled;
+            ended.then(|| cost_of(&entry.call)).flatten()
+        };
+        sent.map(settled).sum()
     }
 
     fn calls(&self) -> MutexGuard<'_, Vec<JournalEntry>> {
@@ -167,7 +172,7 @@ impl CallJournal {
             (None, AttemptKind::Embed | AttemptKind::Image) => attempt.input_tokens(),
             (None, _) => HeuristicEstimator.estimate(attempt.request),
         };
-        // The price of its start, whatever is configured by its end.
+        // The price at its start, even if the configuration changes before its end.
         let at = i64::try_from(call.at.as_millis()).unwrap_or(i64::MAX);
         let at = unix_millis(request.arrived).saturating_add(at);
         call.price = match &hold {
@@ -221,7 +226,7 @@ struct JournalPermit {
     kind: AttemptKind,
     /// The estimated input tokens.
     estimated: u64,
-    /// The images that it asks for.
+    /// The number of images that it requests.
     images: u64,
     hold: Option<AttemptHold>,
 }
@@ -263,7 +268,7 @@ impl AttemptPermit for JournalPermit {
     }
 }
 
-/// What an attempt used, and how that is known.
+/// The usage of an attempt, and how it is known.
 fn settled_usage(
     kind: AttemptKind,
     estimated: u64,
@@ -278,7 +283,7 @@ fn settled_usage(
             UsageSource::Unknown
         }
         (None, _) if kind == AttemptKind::Count => UsageSource::Unknown,
-        // Priced by the image where tokens are not reported.
+        // Priced per image if no tokens are reported.
         (None, _) if kind == AttemptKind::Image => UsageSource::Estimated,
         (None, _) => {
             usage.input = estimated;
@@ -289,7 +294,7 @@ fn settled_usage(
 }
 
 impl UpstreamCall {
-    /// A call that is under way, of which nothing is known but its input.
+    /// A call in progress, of which only the input is known.
     fn open(kind: AttemptKind) -> Self {
         Self {
             number: 0,

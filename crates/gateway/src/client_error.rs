@@ -1,7 +1,7 @@
 //! Maps a request's error to the one that its client sees.
 //!
-//! The status depends on why every target failed: agents shorten their conversation
-//! on one, back off on another, and give up on a third. Pure; knows no HTTP.
+//! The status depends on why the targets failed, because agents react to it: they shorten the
+//! conversation, back off or give up. Pure; knows no HTTP.
 
 use majordomo::llm::{Attempt, AttemptOutcome};
 use majordomo::{Class, Error, ErrorKind};
@@ -32,10 +32,10 @@ fn exhausted(error: &Error) -> ClientError {
     } else if all(Class::is_incapable) {
         (400, Class::Unsupported)
     } else if all(|class| class == Class::Forbidden) {
-        // No credential of ours is at fault.
+        // No configured credential is at fault.
         (403, Class::Forbidden)
     } else if let Some(status @ (503 | 529)) = error.status() {
-        // Every target reported the same overload: the client's own retries know it.
+        // Every target reported the same overload, which the client's own retries handle.
         (status, Class::Local)
     } else if error.status() == Some(429)
         || !benched && error.attempt_log().attempts.iter().all(throttled)
@@ -63,7 +63,7 @@ fn throttled(attempt: &Attempt) -> bool {
     }
 }
 
-/// Whether repeating the request is pointless: the chain gave up, and none of its targets
+/// Whether retrying the request is pointless: the chain gave up, and none of its targets
 /// failed temporarily.
 pub(crate) fn is_final(error: &RequestError) -> bool {
     match error {

@@ -1,8 +1,8 @@
-//! This gateway as one of several: what it shares, and what it hears from the others.
+//! This gateway as a node of a cluster: the state that it shares with other nodes.
 //!
-//! `majordomo_cluster` has the node. This module connects it with health (bench hints), the
-//! vision proxy (shared descriptions) and the operator's pages. Nothing here decides about a
-//! request: a node without its stores goes on by itself. May use `config`.
+//! `majordomo_cluster` implements the node. This module connects it with health (bench hints),
+//! the vision proxy (shared descriptions) and the operator's pages. Nothing here decides about
+//! a request: a node without its stores keeps serving on its own. May use `config`.
 
 mod descriptions;
 mod hints;
@@ -47,7 +47,7 @@ impl Cluster {
         Some(Self { node, ledger })
     }
 
-    /// Where rates and seats are shared.
+    /// The store that shares rates and seats.
     pub(crate) fn traffic(&self) -> Arc<dyn TrafficBackend> {
         Arc::clone(&self.node) as _
     }
@@ -64,22 +64,22 @@ impl Cluster {
         self.ledger.clone().unwrap_or_else(none)
     }
 
-    /// How many nodes there are, as far as this one knows.
+    /// The number of nodes that this one knows of.
     pub(crate) fn nodes(&self) -> u64 {
         self.node.nodes()
     }
 
-    /// Tells the others that stored keys changed.
+    /// Announces to other nodes that stored keys changed.
     pub(crate) fn tell_keys_changed(&self) {
         self.node.tell(News::KeysChanged);
     }
 
-    /// Takes part until it is dropped.
+    /// A member of the cluster until it is dropped.
     pub(crate) async fn run(&self, hear: HearNews) {
         self.node.run(hear).await;
     }
 
-    /// Leaves, so that the others take over what this node held.
+    /// Leaves the cluster, so that other nodes take over this node's leases.
     pub(crate) async fn leave(&self) {
         self.node.leave().await;
     }
@@ -118,7 +118,7 @@ impl Cluster {
         .collect()
     }
 
-    /// Exchanges about limits, and the round trips that they took.
+    /// The numbers of exchanges about limits and of their round trips.
     pub(crate) fn exchanges(&self) -> (u64, u64) {
         let stats = self.node.stats();
         (stats.exchanges(), stats.round_trips())
@@ -158,7 +158,7 @@ impl From<StoreStatus> for StoreReport {
     }
 }
 
-/// The machine's name: of the environment, or of the system.
+/// The machine's name, from the environment or the system.
 fn host_name(environment: &BTreeMap<String, String>) -> Option<String> {
     let set = |name: &str| environment.get(name).cloned();
     let system = || std::fs::read_to_string("/etc/hostname").ok();

@@ -1,5 +1,5 @@
-//! Direct use of a configuration, without a server: what the commands `chat`, `models`,
-//! `fit` and `explain` share with `serve`.
+//! Direct use of a configuration, without a server: the code that the commands `chat`,
+//! `models`, `fit` and `explain` share with `serve`.
 //!
 //! May use `state`.
 
@@ -17,8 +17,8 @@ impl GatewayState {
     }
 
     /// Resolves a name as clients may use it: a route, an alias, a spec, or a model of a
-    /// provider's list. Rules and balancing are for requests: a route is its active
-    /// services by tier and then in the order of the file, with its describers.
+    /// provider's list. Rules and balancing do not apply: a route stands for its active
+    /// services, by tier and then in the order of the file, with its describers.
     pub async fn model(&self, name: &str) -> Result<Chain, SpecError> {
         let (chain, describers) = match self.routes.find(name) {
             Some(route) => {
@@ -66,8 +66,8 @@ impl GatewayState {
         routes.chain(aliases).map(described).collect()
     }
 
-    /// Whether the user set the provider up: in the file, by a key or by a DSN. Others are
-    /// built in and may be absent without a fault.
+    /// Whether the user set the provider up: in the file, by a key or by a DSN. Built-in
+    /// providers that were not set up may fail silently.
     pub fn is_configured(&self, provider: &str) -> bool {
         self.catalogue.is_configured(provider)
     }

@@ -1,6 +1,6 @@
 //! The lifecycle of one request, from arrival to end.
 //!
-//! May be dropped at any time: the drop hands the record to the sinks, once, with what is
+//! May be dropped at any time: the drop hands the record to the sinks, once, with everything
 //! known so far. Never holds content or a key.
 
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use majordomo_wire::Loss;
 use tokio::time::Instant;
 
 use crate::call_journal::{CallJournal, JournalRequest};
+use crate::capture::CaptureWriter;
 use crate::clip::clip;
 use crate::clock::wall_clock;
 use crate::fronts::{EndpointLabels, Front};
@@ -25,7 +26,6 @@ use crate::quota::{AttemptLimits, CallerLimits};
 use crate::record::{
     Description, FinishedRequest, Needs, RequestKind, ResponseMetadata, RoutedRequest, Sinks,
     SpanIds, StartedRequest, TraceParent, UpstreamCall, UsageSource, charge, cut, limit_changes,
-    total,
 };
 use crate::refusal::RequestError;
 use crate::routes::RouteTrace;
@@ -35,23 +35,27 @@ pub(crate) struct Exchange {
     sinks: Arc<Sinks>,
     needs: Needs,
     began: Instant,
-    /// Every call to a provider, once there may be one.
+    /// The journal of calls to providers, once there may be calls.
     journal: Option<Arc<CallJournal>>,
     /// The scope of its image descriptions.
     scope: Option<Scope>,
     /// The limits of the caller.
     limits: Option<Arc<CallerLimits>>,
-    /// Boxed: each of the futures that an exchange passes through has room for it.
+    /// If its key opted in.
+    captured: Option<CaptureWriter>,
+    /// Boxed, because every future that an exchange passes through has room for it.
     record: Box<FinishedRequest>,
 }
 
-/// What is known of a request when it arrives.
+/// The facts known about a request when it arrives.
 pub(crate) struct Arrival {
     /// Also sent to the client.
     pub(crate) id: Arc<str>,
     pub(crate) front: Front,
     pub(crate) kind: RequestKind,
     pub(crate) endpoint: EndpointLabels,
+    /// The client's program, if it is known.
+    pub(crate) client: Option<&'static str>,
 }
 
 impl Exchange {
@@ -61,6 +65,7 @@ impl Exchange {
             dialect: arrival.front.dialect(),
             kind: arrival.kind,
             endpoint: arrival.endpoint,
+            client: arrival.client,
             arrived: wall_clock(),
             ..FinishedRequest::default()
         });
@@ -68,6 +73,7 @@ impl Exchange {
             id: &record.id,
             dialect: &record.dialect,
             kind: record.kind,
+            client: record.client,
             arrived: record.arrived,
         });
         Self {
@@ -77,6 +83,7 @@ impl Exchange {
             began: Instant::now(),
             scope: None,
             limits: None,
+            captured: None,
             record,
         }
     }
@@ -86,7 +93,7 @@ impl Exchange {
         &self.record.id
     }
 
-    /// What it asks for.
+    /// The kind of the request.
     pub(crate) fn kind(&self) -> RequestKind {
         self.record.kind
     }
@@ -121,7 +128,7 @@ impl Exchange {
         self.limits.as_ref()
     }
 
-    /// The calls, once there may be one.
+    /// The calls, once there may be any.
     pub(crate) fn journal(&self) -> Option<Arc<CallJournal>> {
         self.journal.clone()
     }
@@ -131,7 +138,7 @@ impl Exchange {
         self.journal.as_ref()?.limits()?.refusal()
     }
 
-    /// Budgets that are only watched and that this request exceeds.
+    /// Budgets with `warn` that this request exceeds.
     pub(crate) fn exceeded_budgets(&self) -> Vec<String> {
         let limits = self.journal.as_ref().and_then(|journal| journal.limits());
         limits.map(AttemptLimits::exceeded).unwrap_or_default()
@@ -152,7 +159,7 @@ impl Exchange {
         self.record.span_ids
     }
 
-    /// Keeps the id that the client gave the request.
+    /// Records the id that the client gave the request.
     pub(crate) fn set_client_request_id(&mut self, id: Option<&str>) {
         self.record.client_request_id = id.map(Box::from);
     }
@@ -174,7 +181,7 @@ impl Exchange {
         self.record.caller = caller;
     }
 
-    /// Who the request is counted for.
+    /// The identity that the request is counted for.
     pub(crate) fn caller(&self) -> &CallerIdentity {
         &self.record.caller
     }
@@ -184,9 +191,19 @@ impl Exchange {
         self.record.model = clip(model, MAX_MODEL_NAME).to_owned();
     }
 
+    /// The requested model; empty until it is known.
+    pub(crate) fn model(&self) -> &str {
+        &self.record.model
+    }
+
     /// Sets the scope of image descriptions, should any be needed.
     pub(crate) fn set_describe_scope(&mut self, scope: Scope) {
         self.scope = Some(scope);
+    }
+
+    /// Sets where the descriptions of its images are kept.
+    pub(crate) fn set_capture(&mut self, captured: Option<CaptureWriter>) {
+        self.captured = captured;
     }
 
     /// Records the routing decision and the start of the chain. Only the settings of the
@@ -313,9 +330,7 @@ impl Exchange {
 
     /// What the request has cost, if all prices are known and a provider was called.
     pub(crate) fn cost(&self) -> Option<Cost> {
-        let mut calls = self.journal.as_ref()?.settled()?;
-        charge(&mut calls);
-        total(&calls).filter(|_| !calls.is_empty())
+        self.journal.as_ref()?.cost()
     }
 
     /// Completes the record and takes it.
@@ -323,6 +338,9 @@ impl Exchange {
         let mut record = std::mem::take(&mut *self.record);
         record.took = self.began.elapsed();
         let described = self.scope.as_ref().map(Scope::calls).unwrap_or_default();
+        if let (Some(captured), Some(scope)) = (&self.captured, &self.scope) {
+            captured.describe(scope.used());
+        }
         self.settle(&mut record);
         charge(&mut record.calls);
         record.descriptions = described.iter().map(Description::from).collect();
@@ -336,8 +354,8 @@ impl Exchange {
         record
     }
 
-    /// Completes the record with what its calls tell: their number if the chain was
-    /// dropped, and the tokens that no provider reported.
+    /// Completes the record from its calls: with their number if the chain was dropped, and
+    /// with the tokens that no provider reported.
     fn settle(&self, record: &mut FinishedRequest) {
         let Some(journal) = &self.journal else {
             return;
@@ -390,6 +408,7 @@ mod tests {
                 front,
                 kind: RequestKind::Generate,
                 endpoint: EndpointLabels::default(),
+                client: None,
             }
         }
     }
@@ -415,7 +434,7 @@ mod tests {
         let error = error.with_attempt_log(attempt_log).into();
         exchange.interrupted(&error, Class::Local);
         drop(exchange);
-        let page = metrics.page().finish();
+        let page = metrics.snapshot().text();
         let line = "majordomo_attempts_total{target=\"up/m\",outcome=\"failed\"} 1";
         assert!(page.contains(line), "{page}");
     }

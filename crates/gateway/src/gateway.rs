@@ -1,6 +1,7 @@
 //! Starts and runs a gateway, with or without a configuration file.
 
 mod builder;
+mod options;
 mod stores;
 
 use std::collections::BTreeMap;
@@ -23,45 +24,11 @@ use crate::server::{ServerContext, certificate_host, local};
 use crate::stored_keys::AccessWorker;
 use crate::{GatewayState, Limits, RequestSink, Server};
 pub use builder::GatewayBuilder;
+pub use options::ServeOptions;
 use stores::{add_ledger, keep_budgets, start_access};
 
-/// How long a gateway that stops tells the others what it gives back.
+/// How long a stopping gateway tries to return its leases to the cluster.
 const LEAVE: Duration = Duration::from_millis(100);
-
-/// Options of `majordomo serve`.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct ServeOptions {
-    /// The configuration file, instead of the default ones.
-    pub config: Option<PathBuf>,
-    /// Overrides `listen` of the file.
-    pub listen: Option<SocketAddr>,
-    /// Overrides `operator_listen` of the file.
-    pub operator_listen: Option<SocketAddr>,
-}
-
-impl ServeOptions {
-    /// Sets [`config`](Self::config).
-    #[must_use]
-    pub fn with_config(mut self, config: Option<PathBuf>) -> Self {
-        self.config = config;
-        self
-    }
-
-    /// Sets [`listen`](Self::listen).
-    #[must_use]
-    pub fn with_listen(mut self, listen: Option<SocketAddr>) -> Self {
-        self.listen = listen;
-        self
-    }
-
-    /// Sets [`operator_listen`](Self::operator_listen).
-    #[must_use]
-    pub fn with_operator_listen(mut self, operator_listen: Option<SocketAddr>) -> Self {
-        self.operator_listen = operator_listen;
-        self
-    }
-}
 
 /// Why a gateway cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -98,7 +65,7 @@ pub enum StartError {
 
 /// A gateway that is listening.
 pub struct Gateway {
-    /// Owns the store of keys, if there is one.
+    /// The worker that owns the store of keys, if there is one.
     access: Option<AccessWorker>,
     server: Server,
     operator: Operator,
@@ -120,7 +87,7 @@ impl Gateway {
         Self::start_with(options, environment, Limits::default()).await
     }
 
-    /// A gateway with more than its options: processors of your own, for example.
+    /// Builds a gateway with more than options, for example with your own processors.
     pub fn builder() -> GatewayBuilder {
         GatewayBuilder::default()
     }
@@ -193,7 +160,7 @@ impl Gateway {
         let bound = Operator::bind(address, server.context(), server.tls()).await;
         let operator = bound.map_err(|reason| StartError::Operator { address, reason })?;
         server.context().set_cluster(loader.cluster.clone());
-        add_span_sink(&server, &loader);
+        add_telemetry_sinks(&server, &loader);
         add_ledger(&server, &loader, &state);
         keep_budgets(&server, &loader, &state);
         let access = start_access(&server, &loader, &state).await;
@@ -232,7 +199,7 @@ impl Gateway {
         }
     }
 
-    /// The page's address as this machine reaches it, if it is served.
+    /// The page's address on this machine, if the page is served.
     pub fn page_url(&self) -> std::io::Result<Option<String>> {
         if !self.state.config().page.enabled {
             return Ok(None);
@@ -241,8 +208,8 @@ impl Gateway {
         Ok(Some(format!("{}://{address}/", self.scheme())))
     }
 
-    /// How curl on this machine reaches the gateway: the base URL, preceded by the options
-    /// that make it accept the certificate.
+    /// The arguments with which curl on this machine reaches the gateway: the base URL,
+    /// preceded by the options that make curl accept the certificate.
     pub fn curl_base(&self) -> std::io::Result<String> {
         let address = local(self.address()?);
         let Some(files) = &self.state.server.tls else {
@@ -342,7 +309,7 @@ impl Gateway {
         }
         if let Some(cluster) = context.cluster() {
             quotas.release();
-            // The other gateways need not wait until what was held expires.
+            // The other gateways need not wait until this one's leases expire.
             let _ = timeout(LEAVE, &mut part).await;
             cluster.leave().await;
         }
@@ -355,7 +322,7 @@ impl Gateway {
     }
 }
 
-/// Takes part in the cluster, if there is one.
+/// Joins the cluster, if there is one.
 async fn take_part(context: &Arc<ServerContext>) {
     let Some(cluster) = context.cluster() else {
         return std::future::pending().await;
@@ -364,19 +331,35 @@ async fn take_part(context: &Arc<ServerContext>) {
     cluster.run(Box::new(move |news| hearing.hear(&news))).await;
 }
 
-/// Exports spans, if the environment names a collector. The only place that depends on the
-/// feature.
+/// Exports spans and metrics, if the environment names a collector. The only place that
+/// depends on the feature.
 #[cfg_attr(not(feature = "otel"), expect(unused_variables))]
-fn add_span_sink(server: &Server, loader: &StateLoader) {
+fn add_telemetry_sinks(server: &Server, loader: &StateLoader) {
     #[cfg(feature = "otel")]
     {
+        use crate::operator::current_metrics;
+        use crate::telemetry::{MetricExport, Spans};
+
         let context = server.context();
-        let state = Arc::clone(&context.state);
-        let registry = move || state.load().registry.clone();
-        let spans =
-            crate::telemetry::Spans::start(&loader.environment, &loader.transport, registry);
-        if let Some(spans) = spans {
+        let registry = || {
+            let state = Arc::clone(&context.state);
+            move || state.load().registry.clone()
+        };
+        let StateLoader {
+            environment,
+            transport,
+            ..
+        } = loader;
+        if let Some(spans) = Spans::start(environment, transport, registry()) {
             context.add_sink(Arc::new(spans));
+        }
+        // The context owns its sinks.
+        let weak = Arc::downgrade(&context);
+        let snapshot = move || weak.upgrade().map(|context| current_metrics(&context));
+        let metrics = Arc::clone(&context.metrics);
+        let export = MetricExport::start(environment, transport, metrics, registry(), snapshot);
+        if let Some(export) = export {
+            context.add_sink(Arc::new(export));
         }
     }
 }

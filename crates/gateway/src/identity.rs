@@ -1,32 +1,33 @@
-//! Who a request is counted for: key, team, end user and tags.
+//! The identity that a request is counted for: key, team, end user and tags.
 //!
-//! Read once, when the request is authenticated. The key determines the team; only a key
-//! that asserts users may name an end user. What clients choose is bounded in count and
+//! Read once, when the request is authenticated. The key determines the team; only a key that
+//! asserts users may name an end user. Values that clients choose are bounded in count and
 //! length. May use `keys` and `refusal`.
 
 use std::sync::Arc;
 
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::keys::ClientKey;
 use crate::refusal::RequestRefusal;
 
 /// The header with tags, such as `project=x,env=ci`.
 const TAGS: &str = "x-majordomo-tags";
+static TAGS_HEADER: HeaderName = HeaderName::from_static(TAGS);
 /// Headers that name an end user; the first one that is set counts.
 const USERS: [&str; 3] = [
     "x-majordomo-user",
     "x-openwebui-user-email",
     "x-openwebui-user-id",
 ];
-/// Most tags of a request.
+/// Maximum tags of a request.
 const MAX_TAGS: usize = 16;
 /// Longest tag, `name=value`, in bytes.
 const LONGEST_TAG: usize = 128;
 /// Longest name of an end user, in bytes.
 const LONGEST_USER: usize = 256;
 
-/// Who a request is counted for.
+/// The identity that a request is counted for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallerIdentity {
@@ -41,7 +42,7 @@ pub struct CallerIdentity {
 }
 
 impl CallerIdentity {
-    /// The holder of a key, who names no end user and no tags.
+    /// The holder of a key, without an end user and tags.
     pub(crate) fn of_key(key: &ClientKey) -> Self {
         Self {
             key: Some(key.shared_name()),
@@ -98,7 +99,7 @@ fn read_user(headers: &HeaderMap) -> Result<Option<Arc<str>>, RequestRefusal> {
 
 fn read_tags(headers: &HeaderMap) -> Result<Vec<Arc<str>>, RequestRefusal> {
     let mut tags: Vec<Arc<str>> = Vec::new();
-    for value in headers.get_all(TAGS) {
+    for value in headers.get_all(&TAGS_HEADER) {
         let list = readable(TAGS, value)?.split(',').map(str::trim);
         for tag in list.filter(|tag| !tag.is_empty()) {
             let (name, value) = tag
@@ -128,7 +129,7 @@ fn read_tags(headers: &HeaderMap) -> Result<Vec<Arc<str>>, RequestRefusal> {
     Ok(tags)
 }
 
-/// Names are also labels of reports.
+/// Names are also used as labels of reports.
 fn is_tag_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     !name.is_empty() && name.chars().all(plain)

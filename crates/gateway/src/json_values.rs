@@ -1,18 +1,18 @@
 //! Counts JSON values before a body is parsed.
 //!
-//! A codec turns each value of a list into a struct: `"",` takes three bytes in a body
-//! and a few hundred once decoded. So the number of values is bounded before the first
-//! one is allocated. The same count tells which bodies take long. Works on bytes; assumes
-//! nothing about their validity.
+//! A codec turns each value of a list into a struct: `"",` takes three bytes in a body and a
+//! few hundred once decoded. So the number of values is bounded before the first one is
+//! allocated. The same count identifies bodies that take long to decode. Works on bytes,
+//! whether or not they are valid JSON.
 
 use memchr::{memchr_iter, memchr2};
 
 /// Bodies with more values than this move to the heavy lane, whatever their size: the
-/// costliest value takes about 250 ns to decode, so the rest costs about a millisecond.
+/// costliest value takes about 250 ns to decode, so all other bodies take about a millisecond.
 pub(crate) const HEAVY_VALUES: usize = 4_096;
 
-/// Time for a byte of text, for the costliest value, and for an escape; above what was
-/// measured.
+/// Time for a byte of text, for the costliest value, and for an escape; each is above the
+/// measured time.
 const TEXT_NS: usize = 4;
 const VALUE_NS: usize = 300;
 const ESCAPE_NS: usize = 40;
@@ -32,8 +32,8 @@ pub(crate) fn nanoseconds(body: &[u8]) -> usize {
     body.len() * TEXT_NS + upper_bound(body) * VALUE_NS + escapes * ESCAPE_NS
 }
 
-/// Whether a body is mostly prose, which has a space in every few letters. Base64 has none,
-/// and an image takes more work than its letters.
+/// Whether a body is mostly prose, with a space every few letters. Base64 has no spaces, and
+/// an image takes more work than its length suggests.
 pub(crate) fn is_prose(body: &[u8]) -> bool {
     memchr_iter(b' ', body).count() * LETTERS_PER_SPACE >= body.len()
 }

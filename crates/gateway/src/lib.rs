@@ -22,6 +22,7 @@ mod call_journal;
 mod capture;
 mod catalogue;
 mod client_error;
+mod client_program;
 mod clip;
 mod clock;
 mod cluster;

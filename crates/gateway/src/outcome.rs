@@ -10,9 +10,9 @@ use majordomo::{Class, ErrorKind};
 use crate::clip::clip;
 use crate::refusal::RequestError;
 
-/// Longest model name that is kept: a client may send anything as one.
+/// The longest model name that is kept: clients may send any text.
 pub(crate) const MAX_MODEL_NAME: usize = 256;
-/// Longest target or reason that is kept.
+/// The longest target or reason that is kept.
 pub(crate) const MAX_TEXT: usize = 512;
 /// Longest target name in labels.
 pub(crate) const MAX_TARGET_LABEL: usize = 200;

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use majordomo::llm::TraceHeaders;
 
 use crate::exchange::Exchange;
 use crate::record::TraceParent;
 
 /// The header with which clients name their requests.
-pub(crate) const REQUEST_ID: &str = "x-request-id";
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Longest id of a client.
 const LONGEST_ID: usize = 128;
 
 /// The id that a client gave its request, unless it is too long or contains characters that
 /// logs and other programs might misread.
 pub(crate) fn client_request_id(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(REQUEST_ID).iter();
+    let mut values = headers.get_all(&REQUEST_ID).iter();
     let id = values.next()?.to_str().ok()?.trim();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/+=@".contains(c);
     let valid = (1..=LONGEST_ID).contains(&id.len()) && id.chars().all(plain);
@@ -24,8 +24,7 @@ pub(crate) fn client_request_id(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// The client's trace and id, and those of the gateway if it records spans. `every` adds the
-/// gateway's id where there is no other. A malformed
-/// `traceparent` is not forwarded.
+/// gateway's id if there is no other. A malformed `traceparent` is not forwarded.
 pub(crate) fn trace_headers(
     headers: &HeaderMap,
     exchange: &Exchange,
@@ -70,7 +69,7 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             for value in values {
-                headers.append(REQUEST_ID, HeaderValue::from_str(value).unwrap());
+                headers.append(&REQUEST_ID, HeaderValue::from_str(value).unwrap());
             }
             assert_eq!(client_request_id(&headers).is_some(), kept, "{values:?}");
         }

@@ -1,7 +1,7 @@
 //! The gateway's own refusals: requests that it rejects before a target is called.
 //!
-//! A refusal has no target and no attempts, and its text is ours, so logs may show it. What a
-//! chain or a provider fails with is an [`Error`]; [`RequestError`] is either.
+//! A refusal has no target and no attempts, and its text is ours, so logs may show it. The
+//! failure of a chain or a provider is an [`Error`]; [`RequestError`] is either.
 
 use std::borrow::Cow;
 use std::time::Duration;

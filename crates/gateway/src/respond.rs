@@ -63,7 +63,7 @@ pub(crate) fn fail(
     exchange.failed(&error, response.status().as_u16());
     let map = response.headers_mut();
     if pointless {
-        // Some statuses would make SDKs try again.
+        // Some statuses would make SDKs retry.
         map.insert("x-should-retry", HeaderValue::from_static("false"));
     }
     response_headers::describe(map, front, &exchange);

@@ -12,7 +12,7 @@ use crate::exchange::Exchange;
 use crate::fronts::Front;
 use crate::quota::add_limit_headers;
 
-/// Longest list of changes; the log has all of them.
+/// The longest list of changes in bytes; the log lists all changes.
 const LONGEST: usize = 2_000;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-majordomo-request-id");
@@ -60,7 +60,7 @@ pub(crate) fn describe(headers: &mut HeaderMap, front: Front, exchange: &Exchang
     }
 }
 
-/// Adds what a whole response cost, if that is known.
+/// Adds the cost of a whole response, if known.
 pub(crate) fn add_cost(headers: &mut HeaderMap, cost: Option<Cost>) {
     let value = cost.and_then(|cost| HeaderValue::try_from(format!("{cost} USD")).ok());
     if let Some(value) = value {

@@ -66,7 +66,7 @@ impl GatewayState {
         Self::with_processors(config, environment, transport, &processors, earlier, None)
     }
 
-    /// Like [`new`](Self::new), with these processors, as part of this cluster.
+    /// Like [`new`](Self::new), with these processors, as a member of this cluster.
     pub(crate) fn with_processors(
         config: &Config,
         environment: &BTreeMap<String, String>,
@@ -156,7 +156,7 @@ impl GatewayState {
         self.config.warnings()
     }
 
-    /// Logs what `majordomo check` warns about.
+    /// Logs the warnings of `majordomo check`.
     pub(crate) fn log_warnings(&self) {
         let warnings = self.warnings();
         for warning in warnings.list() {

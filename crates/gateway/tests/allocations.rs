@@ -1,8 +1,8 @@
 //! How often and how much a request allocates, so that neither grows unnoticed.
 //!
-//! What is allocated is then written, so the bytes bound what is copied in user space. The
-//! gateway runs on the thread that counts; the client and the upstream have threads of
-//! their own. A separate binary, because it replaces the global allocator.
+//! Allocated memory is then written, so its size bounds the bytes copied in user space. The
+//! gateway runs on the thread that counts; the client and the upstream have separate threads.
+//! A separate binary, because it replaces the global allocator.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
@@ -91,8 +91,8 @@ fn agent(model: &str, settings: &str) -> String {
     )
 }
 
-/// Up to twenty percent above what was counted when the bounds were set, in a debug build,
-/// whose futures are larger than those of a release.
+/// Up to twenty percent above the counts from the time at which the bounds were set, in a
+/// debug build, whose futures are larger than those of a release.
 fn rows() -> Vec<Row> {
     // With a limit: one that the gateway must set is a change, which costs what listing it
     // costs.
@@ -116,18 +116,18 @@ fn rows() -> Vec<Row> {
     // A model that has no such setting.
     let effort = r#""output_config":{"effort":"high"},"#;
     vec![
-        chat("small, same dialect", small("oa"), 120, 56),
-        chat("small, translated", small("an"), 140, 62),
-        chat("stream of 100 chunks, same dialect", stream("oa"), 140, 92),
-        chat("stream of 100 chunks, translated", stream("an"), 420, 205),
-        messages("agent, same dialect", agent("an/m", effort), 390, 505),
+        chat("small, same dialect", small("oa"), 92, 56),
+        chat("small, translated", small("an"), 114, 61),
+        chat("stream of 100 chunks, same dialect", stream("oa"), 113, 92),
+        chat("stream of 100 chunks, translated", stream("an"), 405, 205),
+        messages("agent, same dialect", agent("an/m", effort), 366, 505),
         messages(
             "agent, edited",
             agent("an/claude-sonnet-4-5", effort),
-            540,
+            520,
             595,
         ),
-        messages("agent, translated", agent("oa/m", effort), 455, 720),
+        messages("agent, translated", agent("oa/m", effort), 435, 720),
     ]
 }
 
@@ -180,7 +180,7 @@ fn start(runtime: &Runtime, folder: &std::path::Path) -> SocketAddr {
     })
 }
 
-/// What the gateway's thread allocates for some requests on one connection.
+/// The allocations of the gateway's thread for some requests on one connection.
 fn count(runtime: &Runtime, gateway: SocketAddr, row: &Row) -> AllocationInfo {
     let head = format!(
         "POST {} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
@@ -214,7 +214,7 @@ fn send(runtime: &Runtime, mut stream: TcpStream, request: Vec<u8>, count: usize
     client.join().unwrap()
 }
 
-/// An upstream that answers every request in the dialect of its path.
+/// An upstream that responds to every request in the dialect of its path.
 fn upstream() -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap();

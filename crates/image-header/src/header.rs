@@ -17,7 +17,7 @@ pub struct Header {
     pub bit_depth: u8,
     /// Channels as stored; one for a palette.
     pub channels: u8,
-    /// How the stored pixels become upright.
+    /// The transformation that makes the stored pixels upright.
     pub orientation: Orientation,
     /// Whether the file ends exactly where its format ends.
     pub clean_end: bool,
@@ -25,7 +25,7 @@ pub struct Header {
     pub compression: Compression,
 }
 
-/// How pixels are compressed, as far as decoders and their memory depend on it.
+/// The compression of pixels, to the extent that decoders and their memory depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// Baseline or extended sequential JPEG with 8-bit samples (SOF0, SOF1).

@@ -58,8 +58,8 @@ pub fn segments(data: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     })
 }
 
-/// The position of the next marker: a 0xFF that a code follows. Stuffed zeros (B.1.1.5) and
-/// fill bytes (B.1.1.2) are no markers.
+/// The position of the next marker: a 0xFF followed by a code. Stuffed zeros (B.1.1.5) and
+/// fill bytes (B.1.1.2) are not markers.
 pub fn next_marker(data: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     loop {

@@ -1,6 +1,6 @@
 //! The eight EXIF orientations.
 
-/// How stored pixels become upright: transpose first, then mirror.
+/// The transformation that makes stored pixels upright: transpose first, then mirror.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Orientation {
     /// Swap rows and columns.

@@ -139,8 +139,8 @@ fn push_chunk(out: &mut Vec<u8>, name: &[u8; 4], body: &[u8]) {
     }
 }
 
-/// FourCC and payload of every complete chunk of a file. What follows the RIFF container is
-/// not part of the image.
+/// FourCC and payload of every complete chunk of a file. Data after the RIFF container is not
+/// part of the image.
 pub fn file_chunks(data: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
     let end = end(data).unwrap_or(data.len());
     chunks(data.get(12..end).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! majordomo's built-in providers, as far as a provider of another name needs them.
+//! The properties of majordomo's built-in providers that a provider of another name needs.
 //!
 //! A test of the command compares them with the real ones.
 
@@ -70,8 +70,8 @@ pub(crate) fn usual_variable(name: &str) -> Option<&'static str> {
     BUILT_IN.iter().find(|row| row.0 == name)?.3
 }
 
-/// Gives a connection what the built-in provider of this name has, so that it works under
-/// another name: its kind, its address and its key.
+/// Copies kind, address and key of a built-in provider to a connection, so that it works under
+/// another name.
 pub(crate) fn complete(name: &str, connection: &mut Connection) {
     let Some((_, kind, url, variable)) = BUILT_IN.iter().find(|row| row.0 == name) else {
         return;

@@ -1,17 +1,17 @@
-//! Keys, headers and windows of budgets, which all formats have.
+//! Keys, headers and budget windows, which all formats have.
 
 use crate::draft::Draft;
 use crate::secret::{OutputText, is_no_key, looks_secret, reference};
 use crate::source::Field;
 
-/// A provider's key, unless the text stands for none.
+/// A provider's key, unless the text means "none".
 pub(crate) fn api_key(field: &Field<'_>, wanted: &str, draft: &mut Draft) -> Option<OutputText> {
     let Some(text) = field.text() else {
         field.skipped("no key is written here");
         return None;
     };
     if is_no_key(text) {
-        field.approximated("left out: it stands for no key");
+        field.approximated("left out: it means that there is no key");
         return None;
     }
     let key = draft.secrets.text(text, wanted, &field.path);
@@ -22,7 +22,7 @@ pub(crate) fn api_key(field: &Field<'_>, wanted: &str, draft: &mut Draft) -> Opt
     Some(key)
 }
 
-/// A header. Only the values of a few are known to be no secrets.
+/// A header. Only a few headers are known to hold no secret.
 pub(crate) fn header(
     name: &str,
     field: &Field<'_>,
@@ -68,7 +68,7 @@ pub(crate) fn header(
     Some((lower, value))
 }
 
-/// The window of a budget that is reset after this time.
+/// The window of a budget with this reset interval.
 pub(crate) fn window(duration: &str) -> Option<&'static str> {
     match duration.trim() {
         "24h" | "1d" | "daily" => Some("day"),

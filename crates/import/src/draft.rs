@@ -1,4 +1,4 @@
-//! majordomo's configuration as it is put together.
+//! majordomo's configuration under construction.
 //!
 //! Methods keep it valid: names that specs can hold, values within the reader's bounds.
 
@@ -11,7 +11,7 @@ use crate::tree::Node;
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) secrets: Secrets,
-    /// Built-in providers that are used as they are.
+    /// Built-in providers that are used unmodified.
     built_in: BTreeSet<String>,
     /// Lines at the top of the file, for the reader.
     pub(crate) remarks: Vec<String>,
@@ -70,7 +70,7 @@ impl DraftLimits {
     }
 }
 
-/// What distinguishes a provider from another one.
+/// The identity of a provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Connection {
     /// `None` for a built-in provider.
@@ -132,8 +132,8 @@ impl Draft {
         }
     }
 
-    /// The provider with this connection, made if it is missing. A built-in one without
-    /// settings of its own needs no entry, and its name stays its own.
+    /// The provider with this connection, created if it is missing. A built-in provider
+    /// without settings needs no entry and keeps its name.
     pub(crate) fn provider(&mut self, wanted: &str, connection: Connection) -> String {
         let wanted = provider_name(wanted);
         if connection == Connection::default() {
@@ -157,12 +157,12 @@ impl Draft {
         name
     }
 
-    /// Reserves the name of a built-in provider that is used as it is.
+    /// Reserves the name of a built-in provider that is used unmodified.
     pub(crate) fn reserve(&mut self, name: &str) {
         self.built_in.insert(name.to_owned());
     }
 
-    /// What is known of a model; makes an entry for its provider if there is none.
+    /// The known properties of a model; creates an entry for its provider if there is none.
     pub(crate) fn model(&mut self, provider: &str, id: &str) -> &mut DraftModel {
         let at = self.providers.iter().position(|it| it.name == provider);
         let at = at.unwrap_or_else(|| {
@@ -182,7 +182,7 @@ impl Draft {
         &mut models[place].1
     }
 
-    /// The route of a name, made if it is missing.
+    /// The route of a name, created if it is missing.
     pub(crate) fn route(&mut self, model: &str) -> &mut DraftRoute {
         let at = self.routes.iter().position(|it| it.model == model);
         let at = at.unwrap_or_else(|| {
@@ -227,7 +227,7 @@ fn provider_name(wanted: &str) -> String {
     }
 }
 
-/// A name of a route: without commas and spaces, which specs separate by.
+/// A route's name, without commas and spaces, which separate specs.
 pub(crate) fn route_name(name: &str) -> String {
     let place = |c: char| match c == ',' || c.is_whitespace() || c.is_control() {
         true => '-',
@@ -257,7 +257,7 @@ pub(crate) fn seconds(number: f64) -> Option<String> {
     })
 }
 
-/// Dollars with as many decimals as majordomo keeps.
+/// Dollars, with the number of decimals that majordomo keeps.
 pub(crate) fn dollars(number: f64, decimals: usize) -> Option<String> {
     if !(0.0..1e6).contains(&number) {
         return None;

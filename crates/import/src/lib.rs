@@ -4,17 +4,17 @@
 //! |---|---|
 //! | `tree` | YAML and JSON as one bounded tree |
 //! | `source` | a cursor over the tree that accounts for every field |
-//! | `report` | what became of each field |
-//! | `secret` | references to variables, and literal secrets that become some |
+//! | `report` | the outcome of each field |
+//! | `secret` | references to variables, and literal secrets that become references |
 //! | `credentials` | keys, headers and windows of budgets, which all formats have |
-//! | `built_in` | what majordomo's own providers are |
+//! | `built_in` | the properties of majordomo's own providers |
 //! | `draft`, `write` | majordomo's configuration, and its text |
 //! | `litellm`, `claude_code_router`, `bifrost` | one format each |
 //!
-//! Every scalar of the input is mapped, approximated with a note, or reported as not
-//! imported: what a format's code does not mention, the final sweep of `source` reports.
-//! No secret of the input is in the output. Does no I/O and knows no other crate of ours;
-//! that its output is valid is tested where the command is.
+//! Every scalar of the input is mapped, approximated with a note, or reported as not imported:
+//! the final sweep of `source` reports every field that a format's code does not mention. No
+//! secret of the input is in the output. Does no I/O and uses no other crate of the workspace;
+//! the command's tests validate the output.
 
 mod bifrost;
 mod built_in;
@@ -84,7 +84,7 @@ pub struct Imported {
     pub format: ImportFormat,
     /// A configuration of majordomo, with comments.
     pub toml: String,
-    /// What became of every field.
+    /// The outcome of every field.
     pub report: ImportReport,
 }
 
@@ -99,9 +99,9 @@ pub enum ImportError {
         /// The line, from 1; 0 if unknown.
         line: usize,
     },
-    /// Larger, deeper or more repetitive than a configuration is.
+    /// Larger, deeper or more repetitive than a configuration can be.
     TooLarge,
-    /// No format that is known here.
+    /// Not a known format.
     UnknownFormat,
 }
 

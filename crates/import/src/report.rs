@@ -1,34 +1,34 @@
-//! What became of each field.
+//! The outcome of each field.
 
 use std::fmt;
 
-/// What became of a field.
+/// The outcome of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FieldOutcome {
     /// It has a counterpart with the same meaning.
     Mapped,
-    /// It has a counterpart that differs, as the note says.
+    /// It has a counterpart that differs as the note describes.
     Approximated,
     /// It has no counterpart, or no meaning here.
     NotImported,
 }
 
-/// A field, or a whole subtree, and what became of it.
+/// A field, or a whole subtree, with its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldReport {
     /// Its place in the input, such as `model_list[0].litellm_params.model`.
     pub path: String,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: FieldOutcome,
-    /// Why, or where it is now. Never contains a secret of the input.
+    /// The reason, or the new place. Never contains a secret of the input.
     pub note: String,
 }
 
-/// What became of every field.
+/// The outcome of every field.
 ///
-/// `Display` lists what was approximated or not imported; fields that differ only in
-/// their position in a list share a line.
+/// `Display` lists the approximated fields and those that were not imported; fields that
+/// differ only in their position in a list share a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImportReport {

@@ -1,4 +1,4 @@
-//! References to variables, and literal secrets that become some.
+//! References to variables, and literal secrets that become references.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::tree::Node;
 pub(crate) struct OutputText(pub(crate) String);
 
 impl OutputText {
-    /// A text that means itself: majordomo's `$` is escaped.
+    /// A literal text, in which majordomo's `$` is escaped.
     pub(crate) fn literal(text: &str) -> Self {
         let mut out = String::with_capacity(text.len());
         let mut rest = text.chars().peekable();
@@ -81,7 +81,7 @@ pub(crate) fn looks_secret(text: &str) -> bool {
         })
 }
 
-/// Words that stand where a server needs no key.
+/// Placeholders for the key of a server that needs none.
 pub(crate) fn is_no_key(text: &str) -> bool {
     let text = text.trim().to_ascii_lowercase();
     let words = [
@@ -162,7 +162,7 @@ impl Secrets {
     }
 }
 
-/// A name as that of a variable.
+/// A name in the form of a variable's name.
 fn variable_name(name: &str) -> String {
     let upper = name.to_ascii_uppercase();
     let name: String = upper

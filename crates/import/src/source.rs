@@ -7,7 +7,7 @@ use crate::draft::Draft;
 use crate::report::{FieldOutcome, FieldReport, ImportReport};
 use crate::tree::Node;
 
-/// The input, and what became of its fields so far.
+/// The input, with the outcomes of its fields so far.
 pub(crate) struct Source<'a> {
     root: &'a Node,
     log: RefCell<Vec<FieldReport>>,
@@ -40,7 +40,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Reports what is left, and returns the whole report.
+    /// Reports the remaining fields, and returns the whole report.
     pub(crate) fn finish(&self, draft: &Draft) -> ImportReport {
         let mut fields = self.log.take();
         let covered = self.paths.take();
@@ -137,7 +137,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A text or a number, as it is written.
+    /// A text or a number, verbatim.
     pub(crate) fn written(&self) -> Option<&'a str> {
         match self.node {
             Node::Number(number) => Some(number),
@@ -145,7 +145,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A number, also a quoted one.
+    /// A number, quoted or not.
     pub(crate) fn number(&self) -> Option<f64> {
         let number: f64 = self.written()?.parse().ok()?;
         (number.is_finite() && number >= 0.0).then_some(number)

@@ -105,7 +105,7 @@ impl FromStr for Day {
         });
         let mut next = || parts.next().flatten().ok_or_else(error);
         let day = Self::from_civil(next()?, next()?, next()?);
-        // Dates that do not exist, such as the 31st of June, come back as another one.
+        // Dates that do not exist, such as the 31st of June, are converted to another date.
         if parts.next().is_some() || day.to_string() != text {
             return Err(error());
         }

@@ -1,4 +1,4 @@
-//! The ledger: what every attempt used and cost.
+//! The ledger: the usage and cost of every attempt.
 //!
 //! - [`PriceBook`] knows the price of a target; [`PriceCard::cost`] prices
 //!   [`Quantities`]. Money is integers: [`Rate`] in picodollars, [`Cost`] in
@@ -54,7 +54,7 @@ pub use store::{
 };
 pub use store::{
     Lease, LeaseDecision, LeaseRequest, Opening, Payer, PostgresStore, PostgresUrl,
-    PostgresUrlError, RepriceFn, SqliteStore, Store, StoreError, StorePlace,
+    PostgresUrlError, RepriceFn, SqliteStore, Store, StoreError, StorePlace, StoreSchema,
 };
 pub use writer::{
     Ledger, LedgerSender, LedgerStatus, OpenStore, Pseudonyms, StatusSnapshot, WriterOptions,

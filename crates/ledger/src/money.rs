@@ -88,7 +88,7 @@ impl fmt::Display for Rate {
     }
 }
 
-/// An amount of money, in nanodollars. Negative in corrections only.
+/// An amount of money, in nanodollars. Negative only in corrections.
 ///
 /// Arithmetic saturates.
 ///
@@ -130,8 +130,8 @@ impl Cost {
         Ok(Self(nano))
     }
 
-    /// Parses a JSON number of dollars, rounded half-up to nanodollars. Upstreams report
-    /// their cost like this, with an exponent where it is small.
+    /// Parses a JSON number of dollars, rounded half-up to nanodollars. Upstreams report costs
+    /// in this form, with an exponent if they are small.
     pub fn from_json_number(text: &str) -> Option<Self> {
         let (digits, exponent) = match text.split_once(['e', 'E']) {
             Some((digits, exponent)) => (digits, exponent.parse::<i32>().ok()?),
@@ -162,7 +162,7 @@ impl Cost {
     }
 }
 
-/// Dollars, with as many decimal places as it takes and at least two.
+/// Dollars, with as many decimal places as needed and at least two.
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 < 0 {

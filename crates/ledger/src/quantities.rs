@@ -1,4 +1,4 @@
-//! What an attempt used, in the units that are priced.
+//! The usage of an attempt, in the units that are priced.
 
 use majordomo_llm::Usage;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ impl From<&Usage> for Quantities {
         Self {
             input: usage.input,
             cache_read: usage.cache_read,
-            // A write whose lifetime is not reported is of the ordinary kind.
+            // A write without a reported lifetime counts as a five-minute one.
             cache_write_5m: usage.cache_write.saturating_sub(usage.cache_write_1h),
             cache_write_1h: usage.cache_write_1h,
             output: usage.output,

@@ -1,4 +1,4 @@
-//! Questions to a ledger and their answers.
+//! Queries of a ledger and their results.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::money::Cost;
 use crate::request_id::RequestId;
 use crate::rows::{AttemptRow, RequestRow};
 
-/// What a usage report is grouped by.
+/// A grouping of a usage report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -26,7 +26,7 @@ pub enum GroupBy {
     Hour,
     /// The day.
     Day,
-    /// The tag. A request with two tags is in two rows, so the total is another one.
+    /// The tag. A request with two tags is in two rows, so the rows exceed the total.
     Tag,
 }
 
@@ -55,7 +55,7 @@ impl GroupBy {
     }
 }
 
-/// A question about usage.
+/// A query for usage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsageQuery {
     /// From this Unix time on, in milliseconds, rounded down to a quarter hour.
@@ -79,24 +79,28 @@ pub struct UsageSums {
     pub attempts: u64,
     /// Input tokens, cached ones included.
     pub input: u64,
-    /// Of these, read from a cache.
+    /// The part read from a cache.
     pub cache_read: u64,
-    /// Of these, written to a cache for five minutes.
+    /// The part written to a cache for five minutes.
     pub cache_write_5m: u64,
-    /// Of these, written to a cache for one hour.
+    /// The part written to a cache for one hour.
     pub cache_write_1h: u64,
     /// Output tokens, reasoning included.
     pub output: u64,
-    /// Of these, reasoning.
+    /// The part spent on reasoning.
     pub reasoning: u64,
     /// Images sent.
     pub images: u64,
     /// The cost of all attempts with a known price, in nanodollars.
     #[serde(rename = "cost_nanodollars")]
     pub cost: Cost,
+    /// Of this, the cost of attempts that no provider counted whole: those that are
+    /// `estimated` or `lost`.
+    #[serde(rename = "estimated_cost_nanodollars")]
+    pub estimated_cost: Cost,
     /// Attempts whose price is unknown. They are not part of `cost`.
     pub unpriced: u64,
-    /// Attempts that were counted by us, in part or whole.
+    /// Attempts whose tokens the gateway counted, in part or whole.
     pub estimated: u64,
     /// Attempts that were open when the process died.
     pub lost: u64,
@@ -115,6 +119,7 @@ impl UsageSums {
         self.reasoning = self.reasoning.saturating_add(other.reasoning);
         self.images = self.images.saturating_add(other.images);
         self.cost += other.cost;
+        self.estimated_cost += other.estimated_cost;
         self.unpriced = self.unpriced.saturating_add(other.unpriced);
         self.estimated = self.estimated.saturating_add(other.estimated);
         self.lost = self.lost.saturating_add(other.lost);
@@ -124,21 +129,21 @@ impl UsageSums {
 /// One row of a usage report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UsageRow {
-    /// The values of the groups; empty where a request had none.
+    /// The values of the groups; empty if a request had none.
     pub group: Vec<String>,
     /// The sums.
     #[serde(flatten)]
     pub sums: UsageSums,
 }
 
-/// A question about single requests, newest first.
+/// A query for single requests, newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestQuery {
     /// From this Unix time on, in milliseconds.
     pub since_millis: i64,
     /// Before this Unix time; `None` for no end.
     pub until_millis: Option<i64>,
-    /// Only older ones than this, to page.
+    /// Only requests older than this, for paging.
     pub before: Option<RequestId>,
     /// Only of this key.
     pub key: Option<String>,
@@ -164,18 +169,18 @@ pub struct StoredRequest {
     pub correction: Cost,
 }
 
-/// What `verify` found.
+/// The result of `verify`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VerifyReport {
     /// Days checked.
     pub days: usize,
     /// Attempts counted.
     pub attempts: u64,
-    /// What is wrong, in sentences.
+    /// The problems, as sentences.
     pub problems: Vec<String>,
 }
 
-/// What `reprice` did.
+/// The result of `reprice`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RepriceReport {
     /// Attempts looked at.
@@ -188,7 +193,7 @@ pub struct RepriceReport {
     pub difference: Cost,
 }
 
-/// A target and what it was called by, for repricing.
+/// A target and its provider, for repricing.
 #[derive(Clone, Debug)]
 pub struct RepriceSubject {
     /// The target, `provider/model`.
@@ -201,7 +206,7 @@ pub struct RepriceSubject {
 pub fn usage_csv(by: &[GroupBy], rows: &[UsageRow]) -> String {
     let names = by.iter().map(|group| group.as_str());
     let columns = "requests,attempts,input,cache_read,cache_write_5m,cache_write_1h,output,\
-                   reasoning,images,cost_usd,unpriced,estimated,lost";
+                   reasoning,images,cost_usd,unpriced,estimated,lost,estimated_cost_usd";
     let heading: Vec<&str> = names.chain([columns]).collect();
     let mut text = heading.join(",");
     text.push('\n');
@@ -212,7 +217,7 @@ pub fn usage_csv(by: &[GroupBy], rows: &[UsageRow]) -> String {
         }
         let sums = &row.sums;
         text.push_str(&format!(
-            "{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
             sums.requests,
             sums.attempts,
             sums.input,
@@ -225,13 +230,15 @@ pub fn usage_csv(by: &[GroupBy], rows: &[UsageRow]) -> String {
             sums.cost,
             sums.unpriced,
             sums.estimated,
-            sums.lost
+            sums.lost,
+            sums.estimated_cost
         ));
     }
     text
 }
 
-/// A field of CSV. Spreadsheets run what starts like a formula, and clients choose names.
+/// A field of CSV. Spreadsheets execute text that starts like a formula, and clients choose
+/// names.
 fn csv_field(value: &str) -> String {
     let value = match value.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{value}"),

@@ -53,12 +53,13 @@ impl RequestId {
     }
 }
 
-/// Where the groups of a UUID are separated.
+/// The positions of the separators of a UUID.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
-/// Where the two digits of each byte are.
+/// The positions of each byte's two digits.
 const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 
-// By tables instead of formatting: every request gets an id, and the ledger reads it twice.
+// Uses lookup tables instead of formatting: every request gets an id, and the ledger reads it
+// twice.
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";

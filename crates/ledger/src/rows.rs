@@ -36,7 +36,7 @@ macro_rules! stored_enum {
 }
 
 stored_enum! {
-    /// What an attempt was for.
+    /// The purpose of an attempt.
     AttemptKind {
         /// The response itself.
         Answer = 0 "answer",
@@ -56,7 +56,7 @@ stored_enum! {
     SettleClass {
         /// Reported by the provider.
         Reported = 0 "reported",
-        /// The provider's opening usage, and our count of what arrived.
+        /// The provider's opening usage, plus our count of the output that arrived.
         Partial = 1 "partial",
         /// Our estimate.
         Estimated = 2 "estimated",
@@ -64,9 +64,16 @@ stored_enum! {
         Free = 3 "free",
         /// The process died with the attempt open.
         Lost = 4 "lost",
-        /// Paid by the client, whose own credential it was sent with. Its amounts are known
-        /// as far as the provider reported them; its cost to us is 0.
+        /// Sent with the client's own credential, so the client paid. Amounts are those that
+        /// the provider reported; the cost is 0.
         ClientPaid = 5 "client_paid",
+    }
+}
+
+impl SettleClass {
+    /// Whether some of the amounts are our own count or guess.
+    pub(crate) fn is_estimate(self) -> bool {
+        matches!(self, Self::Partial | Self::Estimated | Self::Lost)
     }
 }
 
@@ -90,7 +97,7 @@ pub struct RequestRow {
     pub route: Option<Arc<str>>,
     /// The smart rule that matched.
     pub rule: Option<Arc<str>>,
-    /// The model that the client asked for.
+    /// The model that the client requested.
     pub model: Arc<str>,
     /// How the request ended.
     pub outcome: Arc<str>,
@@ -107,17 +114,17 @@ pub struct RequestRow {
 pub struct AttemptRow {
     /// Its number within the request, from 1.
     pub number: u16,
-    /// What it was for.
+    /// Its purpose.
     pub kind: AttemptKind,
     /// The target, `provider/model`.
     pub target: Arc<str>,
-    /// The price that held when it started.
+    /// The price that was valid when it started.
     pub price: Option<PriceRef>,
-    /// What it used.
+    /// Its usage.
     pub used: Quantities,
     /// The cost at that price; `None` if it is unknown.
     pub cost: Option<Cost>,
-    /// The cost that the upstream reported. It counts instead of ours.
+    /// The cost that the upstream reported, which takes precedence over ours.
     pub reported_cost: Option<Cost>,
     /// How the amounts are known.
     pub settle: SettleClass,
@@ -126,12 +133,12 @@ pub struct AttemptRow {
 }
 
 impl AttemptRow {
-    /// The cost that counts: what the upstream reported, otherwise ours.
+    /// The effective cost: the one that the upstream reported, otherwise ours.
     pub fn charged(&self) -> Option<Cost> {
         self.reported_cost.or(self.cost)
     }
 
-    /// Prices the attempt: nothing for one that was refused before a model ran.
+    /// Prices the attempt. An attempt that was refused before a model ran costs nothing.
     pub fn priced(mut self, card: Option<&PriceCard>) -> Self {
         self.price = card.map(PriceRef::from);
         self.cost = match self.settle {
@@ -142,7 +149,7 @@ impl AttemptRow {
     }
 }
 
-/// A price as a row refers to it.
+/// A row's reference to a price.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriceRef {
     /// The hash of the rates.
@@ -177,7 +184,7 @@ pub struct OpenAttempt {
     pub request: RequestId,
     /// Its number within the request, from 1.
     pub number: u16,
-    /// What it is for.
+    /// Its purpose.
     pub kind: AttemptKind,
     /// The target, `provider/model`.
     pub target: Arc<str>,
@@ -185,11 +192,11 @@ pub struct OpenAttempt {
     pub key: Option<Arc<str>>,
     /// The key's team.
     pub team: Option<Arc<str>>,
-    /// The model that the client asked for.
+    /// The model that the client requested.
     pub model: Arc<str>,
     /// Estimated input tokens.
     pub input_estimate: u64,
-    /// The cost if it is never settled: of the estimate, or of a budget's reservation.
+    /// The cost if it is never settled: that of the estimate, or of a budget's reservation.
     pub cost_if_lost: Option<Cost>,
 }
 

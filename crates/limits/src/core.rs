@@ -63,7 +63,7 @@ impl Core {
         self.bounds.units
     }
 
-    /// Sets another total, and grants units that are new.
+    /// Sets another total, and grants any new units.
     pub(crate) fn resize(&mut self, units: u64) -> Wake {
         let old = self.bounds.units;
         if units >= old {
@@ -84,7 +84,7 @@ impl Core {
         self.grant()
     }
 
-    /// Lets costs up to this one wait, whatever the total is now.
+    /// Allows costs up to this one to wait, whatever the current total.
     pub(crate) fn accept_up_to(&mut self, largest: u64) {
         self.largest = largest;
     }

@@ -1,4 +1,4 @@
-//! What a level (everyone, a team, a key, an end user) may use: plain data, as configured.
+//! The limits of a level (everyone, a team, a key, an end user), as configured: plain data.
 //!
 //! Money is whole nanodollars; `None` means unlimited. Knows no other module.
 
@@ -22,7 +22,7 @@ impl Nanodollars {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// The difference, at least nothing.
+    /// The difference, or zero if it would be negative.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -36,7 +36,7 @@ pub struct TrafficLimits {
     pub requests_per_minute: Option<NonZeroU64>,
     /// Tokens per minute, input and output, with a burst of the whole.
     pub tokens_per_minute: Option<NonZeroU64>,
-    /// Requests at the same time.
+    /// Concurrent requests.
     pub concurrent: Option<NonZeroU64>,
     /// How long a request waits for its turn; `None` for the default of
     /// [`DEFAULT_QUEUE`](Self::DEFAULT_QUEUE), zero to refuse at once.
@@ -44,7 +44,7 @@ pub struct TrafficLimits {
 }
 
 impl TrafficLimits {
-    /// How long requests wait where no time is configured.
+    /// How long requests wait if no time is configured.
     pub const DEFAULT_QUEUE: Duration = Duration::from_secs(5);
 }
 
@@ -100,7 +100,7 @@ impl BudgetLimits {
         }
     }
 
-    /// The limit of a window, to be set.
+    /// A mutable reference to the limit of a window.
     pub const fn of_mut(&mut self, window: BudgetWindow) -> &mut Option<Nanodollars> {
         match window {
             BudgetWindow::Day => &mut self.day,
@@ -116,14 +116,14 @@ impl BudgetLimits {
     }
 }
 
-/// What happens to a request that a budget does not cover.
+/// The action on a request that a budget does not cover.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhenExhausted {
     /// It is refused.
     #[default]
     Refuse,
-    /// Its output is limited to what is left, and it is refused if nothing is.
+    /// Its output is limited to the remaining budget; if none is left, it is refused.
     Clamp,
     /// It goes to this cheaper spec.
     Spec(Arc<str>),
@@ -149,7 +149,7 @@ impl WhenExhausted {
     }
 }
 
-/// What happens to a request of unknown price where a budget of money applies.
+/// The action on a request of unknown price if a budget applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnpricedPolicy {
     /// It is refused: an unknown price is not zero.
@@ -166,9 +166,9 @@ pub struct LimitPolicy {
     pub traffic: TrafficLimits,
     /// Money.
     pub budget: BudgetLimits,
-    /// What happens when the money is spent.
+    /// The action when the budget is spent.
     pub when_exhausted: WhenExhausted,
-    /// What happens where a price is unknown.
+    /// The action if a price is unknown.
     pub unpriced: UnpricedPolicy,
 }
 

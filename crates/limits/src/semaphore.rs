@@ -46,19 +46,19 @@ impl FairSemaphore {
         Acquire::new(self.shared.clone(), flow, cost)
     }
 
-    /// Changes the number of units. Units that are held beyond the new number are not
-    /// granted again when they are released.
+    /// Changes the number of units. Held units beyond the new number are not granted again
+    /// after their release.
     pub fn resize(&self, units: u64) {
         let wake = self.shared.lock().resize(units);
         wake_all(wake);
     }
 
-    /// Lets costs up to this one wait, even where the units are fewer for the time being.
+    /// Allows costs up to this one to wait, even while there are fewer units.
     pub(crate) fn accept_up_to(&self, largest: u64) {
         self.shared.lock().accept_up_to(largest);
     }
 
-    /// Returns the number of units that are held, those beyond a lowered total included.
+    /// Returns the number of held units, including those beyond a lowered total.
     pub fn in_use(&self) -> u64 {
         self.shared.lock().in_use()
     }

@@ -9,7 +9,7 @@ use crate::bounds::Bounds;
 use crate::core::{Core, Wake};
 use crate::flow::Flow;
 
-/// A handle on the semaphore's state. Clones share it.
+/// A handle to the semaphore's state. Clones share it.
 #[derive(Clone)]
 pub(crate) struct SharedCore(Arc<Mutex<Core>>);
 

@@ -50,7 +50,7 @@ impl AttemptLog {
         let mut others = String::new();
         for attempt in &self.attempts {
             let reason = attempt.to_string();
-            if text.contains(&attempt.target) || others.contains(&reason) {
+            if names(text, &attempt.target) || others.contains(&reason) {
                 continue;
             }
             others.push_str(match others.is_empty() {
@@ -65,6 +65,17 @@ impl AttemptLog {
         }
         others
     }
+}
+
+/// Whether a text names a target, and not only a longer one: `a/m` is not in `a/m-mini: …`.
+fn names(text: &str, target: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || "-_./:".contains(c);
+    text.match_indices(target).any(|(at, _)| {
+        let rest = &text[at + target.len()..];
+        let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let joined = rest[..end].trim_end_matches(['.', ':']);
+        joined.is_empty() && !text[..at].ends_with(is_part)
+    })
 }
 
 /// One attempt to serve a request with one target.
@@ -181,6 +192,29 @@ impl fmt::Display for Change {
         match self.count {
             Some(count) => write!(f, "{}:{count} {}", self.subject, self.verb),
             None => write!(f, "{} {}", self.subject, self.verb),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_named_only_by_its_whole_name() {
+        for (text, named) in [
+            ("no target: up/m: refused; up/n: refused", true),
+            ("tried up/m.", true),
+            ("up/m", true),
+            ("`up/m` refused", true),
+            ("up/m-mini: refused", false),
+            ("up/m:30b: refused", false),
+            ("up/m.5: refused", false),
+            ("group/m: refused", false),
+            ("up/m-mini refused, up/m: too", true),
+            ("ßup/mß", false),
+        ] {
+            assert_eq!(names(text, "up/m"), named, "{text}");
         }
     }
 }

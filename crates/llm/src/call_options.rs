@@ -1,4 +1,4 @@
-//! How a request is executed. Nothing of it is sent.
+//! Options for the execution of a request, which are never sent.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use crate::{Accept, Timer, TraceHeaders};
 pub struct CallOptions {
     /// The timeout for all attempts together.
     pub timeout: Option<Duration>,
-    /// The caller's timers, in the order in which they were set. Usually empty, and then
-    /// free to clone.
+    /// The caller's timers, in the order in which they were set. Usually empty, and so free to
+    /// clone.
     pub timers: Vec<(Timer, Duration)>,
     /// The hook that validates responses.
     pub accept: Option<Arc<dyn Accept>>,
-    /// Whether streams should report their usage wherever a server has to be asked for it.
+    /// Whether to request usage for streams from every server that reports it only on request.
     pub usage_needed: bool,
     /// Whether to set prompt-cache breakpoints where the caller set none; `None` leaves it to
     /// the provider's settings.

@@ -1,7 +1,7 @@
 //! What a target accepts.
 //!
-//! Unknown means unlimited: a target is skipped only for what it is known not to
-//! support.
+//! Unknown means unlimited: a target is skipped only if it is known not to support the
+//! request.
 
 use serde::{Deserialize, Serialize};
 

@@ -36,7 +36,7 @@ pub enum Class {
     Empty,
     /// The server's certificate is not trusted.
     Tls,
-    /// The provider throttles, and specifies for how long.
+    /// The provider throttles, and states for how long.
     RateLimited,
     /// The gateway's key is missing or invalid.
     Auth,
@@ -46,7 +46,7 @@ pub enum Class {
     ClientLimited,
     /// The account's credit or quota is exhausted.
     Quota,
-    /// The provider rejects this request, but neither key nor account (403): moderation,
+    /// The provider rejects this request, but not the key or account (403): moderation,
     /// region, no access to the model.
     Forbidden,
     /// A conflict (409) or a request sent too early (425).
@@ -69,8 +69,8 @@ pub enum Class {
     Cancelled,
     /// The caller's deadline passed.
     Deadline,
-    /// This process is overloaded or failed, or the chain is exhausted: no one target is
-    /// to blame.
+    /// This process is overloaded or failed, or the chain is exhausted: no single target is to
+    /// blame.
     Local,
 }
 
@@ -99,7 +99,7 @@ pub enum NextTarget {
 /// The effect of a failure on the target's health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HealthEffect {
-    /// None: the target is healthy.
+    /// No effect: the target is healthy.
     None,
     /// Counts as a consecutive failure.
     Count,

@@ -8,7 +8,7 @@ use crate::Dialect;
 /// A credential that a client has with a provider itself, such as the login of a
 /// subscription: the headers that carry it.
 ///
-/// It is sent only to providers of the client's dialect that are configured to take it.
+/// It is sent only to providers of the client's dialect that are configured to accept it.
 /// Never printed.
 #[derive(Clone)]
 pub struct ClientCredential(Arc<CredentialHeaders>);

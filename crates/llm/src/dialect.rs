@@ -89,6 +89,16 @@ impl Native {
         self.fields.push((name.into(), value));
     }
 
+    /// Removes a field and returns its value.
+    pub fn remove(&mut self, name: &str) -> Option<Json> {
+        let at = self.fields.iter().position(|(field, _)| field == name)?;
+        self.images.retain(|(index, _)| *index != at);
+        for (index, _) in &mut self.images {
+            *index -= usize::from(*index > at);
+        }
+        Some(self.fields.remove(at).1)
+    }
+
     /// Returns the dialect that understands these fields.
     pub fn dialect(&self) -> &Dialect {
         &self.dialect

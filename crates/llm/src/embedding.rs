@@ -18,9 +18,9 @@ use crate::{AttemptLog, BoxFuture, Error, ErrorKind, Result, Usage};
 pub struct EmbeddingRequest {
     /// The texts, in the order of the vectors.
     pub texts: Vec<String>,
-    /// The dimension of the vectors; otherwise the model's own.
+    /// The dimension of the vectors; `None` for the model's own.
     pub dimensions: Option<u32>,
-    /// The most texts per call; otherwise the provider's limit.
+    /// The maximum number of texts per call; `None` for the provider's limit.
     pub max_batch: Option<usize>,
     /// The timeout for all attempts together.
     pub timeout: Option<Duration>,
@@ -42,7 +42,8 @@ impl EmbeddingRequest {
         self
     }
 
-    /// Sets the most texts per call, for a server that takes fewer than its provider.
+    /// Sets the maximum number of texts per call, for a server with a lower limit than its
+    /// kind.
     #[must_use]
     pub fn max_batch(mut self, texts: usize) -> Self {
         self.max_batch = Some(texts);
@@ -56,8 +57,8 @@ impl EmbeddingRequest {
         self
     }
 
-    /// The end of the batch that starts at a text: as many as the limits allow, at least
-    /// one.
+    /// The end of the batch that starts at a text: as many texts as the limits allow, and at
+    /// least one.
     pub fn batch_end(&self, start: usize, limits: BatchLimits) -> usize {
         let most = self.max_batch.unwrap_or(usize::MAX).min(limits.max_texts);
         let mut bytes = 0_usize;
@@ -97,21 +98,21 @@ impl<T: Into<String>, const N: usize> From<[T; N]> for EmbeddingRequest {
     }
 }
 
-/// What one call of an [`EmbeddingModel`] takes.
+/// The limits of one call of an [`EmbeddingModel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchLimits {
-    /// The most texts.
+    /// The maximum number of texts.
     pub max_texts: usize,
-    /// The most bytes of all texts together. A longer text is sent alone.
+    /// The maximum bytes of all texts together. A longer text is sent alone.
     pub max_bytes: usize,
 }
 
 /// Embeds texts.
 ///
-/// A [`Model`](crate::Model) that can returns itself from
+/// A [`Model`](crate::Model) that embeds texts returns itself from
 /// [`own_embedding_model`](crate::ModelExtras::own_embedding_model).
 pub trait EmbeddingModel: Send + Sync {
-    /// Returns what one call takes.
+    /// Returns the limits of one call.
     fn batch_limits(&self) -> BatchLimits;
 
     /// Embeds some of a request's texts, within [`batch_limits`](Self::batch_limits), in

@@ -69,8 +69,8 @@ impl ErrorKind {
         )
     }
 
-    /// Whether the request was sent and no verdict on it came back: a model may have worked
-    /// on it, and the provider may charge for that.
+    /// Whether the request was sent and its outcome is unknown: a model may have worked on it,
+    /// and the provider may charge for it.
     pub fn may_have_run(self) -> bool {
         match self {
             Self::Timeout(timer) => !matches!(timer, Timer::Connect | Timer::Write),

@@ -1,4 +1,4 @@
-//! The bytes of an image, and what their header says.
+//! The bytes of an image, and their parsed header.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -18,12 +18,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 #[derive(Clone)]
 pub struct ImageData {
     bytes: Bytes,
-    /// Boxed, since a part should not grow by what few parts need.
+    /// Boxed, to keep parts small: few of them need it.
     header: OnceLock<Box<Result<Header, HeaderError>>>,
 }
 
 impl ImageData {
-    /// Parses the header of a JPEG, PNG, GIF or WebP, or returns what the first call found.
+    /// Returns the header of a JPEG, PNG, GIF or WebP, which the first call parses.
     ///
     /// ```
     /// use majordomo_llm::Image;

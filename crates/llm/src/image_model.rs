@@ -6,9 +6,10 @@ use crate::{
 
 /// Generates and edits images.
 ///
-/// A [`Model`](crate::Model) that can returns itself from
-/// [`own_image_model`](crate::ModelExtras::own_image_model). What a target cannot take is
-/// recorded on the request ([`ImageRequest::record_change`]), never dropped silently.
+/// A [`Model`](crate::Model) that generates images returns itself from
+/// [`own_image_model`](crate::ModelExtras::own_image_model). A setting that a target does not
+/// support is recorded on the request ([`ImageRequest::record_change`]), never dropped
+/// silently.
 pub trait ImageModel: Send + Sync {
     /// Generates images, or edits those of the request.
     fn generate_images(&self, request: ImageRequest) -> BoxFuture<'_, Result<ImageResponse>>;
@@ -30,9 +31,9 @@ pub trait ImageModel: Send + Sync {
 pub struct ImageResponse {
     /// The images, in order.
     pub images: Vec<Image>,
-    /// Images that the provider gave by URL only. Nothing is fetched.
+    /// Images that the provider returned only as URLs. Nothing is fetched.
     pub remote: Vec<RemoteImage>,
-    /// What the model wrote besides: a remark, or the prompt as it revised it.
+    /// Text by the model: a remark, or its revision of the prompt.
     pub text: String,
     /// Token usage; zero where the provider reports none.
     pub usage: Usage,
@@ -53,7 +54,7 @@ impl ImageResponse {
         }
     }
 
-    /// Counts the images, those given by URL included.
+    /// Counts the images, including those returned as URLs.
     pub fn count(&self) -> usize {
         self.images.len() + self.remote.len()
     }

@@ -17,13 +17,13 @@ use crate::{Change, ChangeRecorder, Dialect, Image, ImageSize, Native};
 pub struct ImagePrompt {
     /// The description of the image, or of the edit.
     pub prompt: String,
-    /// Images to edit or to draw from. Without any, a new image is generated.
+    /// Images to edit, or to use as a reference. Without any, a new image is generated.
     pub images: Vec<Image>,
     /// Where the first image may change: its transparent areas.
     pub mask: Option<Image>,
     /// How many images to generate.
     pub n: Option<NonZeroU32>,
-    /// Their size.
+    /// The size of the images.
     pub size: Option<ImageSize>,
     /// The number of diffusion steps.
     pub steps: Option<u32>,
@@ -81,7 +81,7 @@ impl ImageBody {
 }
 
 impl ImageRequest {
-    /// Creates a request for what the target generates by default, usually one image.
+    /// Creates a request for the target's default number of images, usually one.
     pub fn new(prompt: impl Into<String>) -> Self {
         ImagePrompt {
             prompt: prompt.into(),
@@ -117,7 +117,7 @@ impl ImageRequest {
         same.then_some(body)
     }
 
-    /// Adds an image to edit or to draw from.
+    /// Adds an image to edit, or to use as a reference.
     #[must_use]
     pub fn image(mut self, image: Image) -> Self {
         self.edit().images.push(image);

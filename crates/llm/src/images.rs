@@ -28,7 +28,7 @@ pub enum ImageRef<'a> {
     },
 }
 
-/// What one part holds.
+/// The images that one part can hold.
 enum Holds<'a> {
     Nothing,
     Image(ImageRef<'a>),
@@ -158,7 +158,7 @@ impl Part {
         }
     }
 
-    /// Replaces the images of the part by texts, in the order of [`images`](Self::images).
+    /// Replaces the images of the part with texts, in the order of [`images`](Self::images).
     /// An image for which `text` returns `None` stays.
     ///
     /// A text keeps the image's mark for the provider's prompt cache.

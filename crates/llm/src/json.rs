@@ -30,7 +30,7 @@ impl Json {
         RawValue::from_string(text.into()).map(Self::from)
     }
 
-    /// Keeps a text that the caller has validated, without a second pass over it. It must
+    /// Stores a text that the caller has already validated, without checking it again. It must
     /// be one JSON value without surrounding whitespace; debug builds check this.
     ///
     /// For parsers: a request consists mostly of such texts.

@@ -6,10 +6,10 @@
 //!   and chains implement them.
 //! - [`Response`] is a complete result. A streamed one arrives as [`Event`]s, which
 //!   an [`Assembler`] folds into a `Response`.
-//! - [`ImageModel`] generates images and [`EmbeddingModel`] embeds texts, beside the chat
-//!   of the same target.
-//! - [`Error`] is what failed; [`classify`] decides whether to retry, fail over or
-//!   give up.
+//! - [`ImageModel`] generates images and [`EmbeddingModel`] embeds texts, next to the chat
+//!   model of the same target.
+//! - [`Error`] describes a failure; [`classify`] decides whether to retry, fail over or give
+//!   up.
 //! - [`AttemptLog`] records which targets were tried and what was changed for them.
 //!
 //! The crate performs no I/O, spawns no tasks and knows no provider. Of the workspace it

@@ -16,10 +16,10 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Serves requests: a single target, or a chain of targets.
 ///
-/// This is what a model must provide. Callers use [`ModelExt`](crate::ModelExt), which
-/// every model has, for the rest; a model that does more than the defaults, such as
-/// counting tokens, implements [`ModelExtras`] and returns itself from
-/// [`extras`](Model::extras).
+/// These are the methods that a model must provide. Callers find all other operations in
+/// [`ModelExt`](crate::ModelExt), which every model has; a model that improves on their
+/// defaults, for example by counting tokens, implements [`ModelExtras`] and returns itself
+/// from [`extras`](Model::extras).
 ///
 /// ```
 /// use std::sync::Arc;
@@ -72,10 +72,10 @@ pub trait Model: Send + Sync {
     ///
     /// A model that wraps another one has three choices:
     ///
-    /// - `self.inner.extras()` keeps everything that the inner model does better than the
+    /// - `self.inner.extras()` keeps everything in which the inner model improves on the
     ///   defaults. The extras call the inner model directly, so
     ///   [`stream`](crate::ModelExt::stream) and [`raw_chunks`](crate::ModelExt::raw_chunks)
-    ///   **bypass the wrapper**. Only a wrapper that may miss requests can do this.
+    ///   **bypass the wrapper**. Do this only if the wrapper may miss requests.
     /// - `Some(self)`, with an implementation of [`ModelExtras`] that forwards single
     ///   operations. Those that it does not forward have their defaults: streams use
     ///   [`events`](Model::events), raw bytes are not supported.
@@ -112,14 +112,14 @@ pub trait Provider: Send + Sync {
 
     /// Returns this provider once for each of its keys, if it has several.
     ///
-    /// A chain then chooses among the keys; one that is rejected or exhausted rests alone.
+    /// A chain then chooses among the keys, and benches a rejected or exhausted key by itself.
     /// Each has its own [`fingerprint`](Provider::fingerprint).
     fn by_key(&self) -> Vec<Arc<dyn Provider>> {
         Vec::new()
     }
 
-    /// Returns `true` if requests are sent with the client's own credential, where they have
-    /// one of the provider's dialect.
+    /// Returns `true` if requests that carry a client credential for the provider's dialect
+    /// are sent with it.
     fn takes_client_credentials(&self) -> bool {
         false
     }

@@ -7,7 +7,7 @@ use crate::{
     Model, Quota, RawChunkStream, Request, ResponseStream, Result, TokenEstimator,
 };
 
-/// Operations with a default, for models that do better; see [`Model::extras`].
+/// Operations with a default, for models that improve on it; see [`Model::extras`].
 ///
 /// Implement it, and call [`ModelExt`]: its methods exist on every model, and have other
 /// names, so that both traits can be in scope.
@@ -94,17 +94,17 @@ pub trait ModelExtras: Model {
         None
     }
 
-    /// Takes what the last response reported of the key's rate limits, unless it was taken
+    /// Takes the key's rate limits as the last response reported them, unless they were taken
     /// before. Only models of a provider with several keys report it.
     fn own_quota(&self) -> Option<Quota> {
         None
     }
 }
 
-/// What callers can do with every [`Model`], beyond what it must provide.
+/// The operations that callers can use on every [`Model`], beyond the required ones.
 ///
-/// Uses the model's [`extras`](Model::extras) where it has them. Otherwise the operation
-/// has a neutral result or fails with [`ErrorKind::Unsupported`].
+/// Uses the model's [`extras`](Model::extras), if it has any. Otherwise an operation returns a
+/// neutral result or fails with [`ErrorKind::Unsupported`].
 pub trait ModelExt: Model {
     /// Sends the request and streams text deltas, complete tool calls and the final
     /// [`Response`](crate::Response).

@@ -1,9 +1,9 @@
-//! Images in fields that the contract does not model: an image in a system prompt that holds
-//! text only, in the definition of a tool, in an unknown field of a message, in a place that
-//! no codec reads.
+//! Images in fields that the contract does not model: in a system prompt, which holds only
+//! text there, in the definition of a tool, in an unknown field of a message, or in a place
+//! that no codec reads.
 //!
 //! Decoders declare them, as they do for [`Opaque`] blocks. They belong to no message, follow
-//! all others in the walk, and can be replaced by texts.
+//! all other images in the walk, and can be replaced with texts.
 
 use crate::{ImageRef, Json, Native, Opaque, OpaqueImages, Part, Prompt};
 
@@ -42,7 +42,7 @@ impl Native {
 }
 
 impl Opaque {
-    /// A text of the block's dialect, as a value.
+    /// A text in the block's dialect, as a JSON value.
     fn text_value(&self, text: &str) -> Json {
         self.text_block(text).unwrap_or_else(|| Json::string(text))
     }
@@ -68,7 +68,8 @@ impl Prompt {
         self.native.as_deref_mut().into_iter().for_each(&mut *visit);
     }
 
-    /// The declared images of all these fields, of the hosted tools, and those unread.
+    /// The declared images of all these fields, of the hosted tools, and of places that no
+    /// codec reads.
     pub(crate) fn native_images<'p>(&'p self) -> impl Iterator<Item = ImageRef<'p>> {
         let mut blocks: Vec<&'p Opaque> = Vec::new();
         let mut visit = |native: Option<&'p Native>| {
@@ -94,20 +95,21 @@ impl Prompt {
         })
     }
 
-    /// Replaces the images outside the messages' parts by texts, in the order in which
-    /// [`images`](Self::images) ends. An image for which `text` returns `None` stays.
+    /// Replaces the images outside the messages' parts with texts, in the order in which
+    /// [`images`](Self::images) yields them last. An image for which `text` returns `None`
+    /// stays.
     pub fn replace_native_images(&mut self, text: &mut dyn FnMut() -> Option<String>) {
         self.visit_native_mut(&mut |native| native.replace_images(text));
         self.hosted_tools.retain_mut(|tool| {
             let replaced = tool.with_images_replaced(text);
-            // Without a block left, all of it was an image.
+            // If no block is left, the whole field was an image.
             let keep = matches!(replaced, None | Some(Part::Opaque(_)));
             if let Some(Part::Opaque(rest)) = replaced {
                 *tool = rest;
             }
             keep
         });
-        // No text is written there.
+        // Places that no codec reads get no text.
         self.unread_images.retain(|_| text().is_none());
     }
 }
@@ -115,8 +117,16 @@ impl Prompt {
 fn visit_parts<'a>(parts: &'a [Part], visit: &mut dyn FnMut(Option<&'a Native>)) {
     for part in parts {
         visit(part.native());
-        if let Part::ToolResult(result) = part {
-            visit_parts(&result.parts, visit);
+        match part {
+            Part::ToolResult(result) => visit_parts(&result.parts, visit),
+            Part::Text(_)
+            | Part::Refusal(_)
+            | Part::Image(_)
+            | Part::RemoteImage(_)
+            | Part::Reasoning(_)
+            | Part::ToolCall(_)
+            | Part::File(_)
+            | Part::Opaque(_) => {}
         }
     }
 }
@@ -199,6 +209,21 @@ mod tests {
         assert_eq!(field.as_str(), expected);
         let hosted = prompt.hosted_tools[0].raw.as_str();
         assert_eq!(hosted, r#"[{"type":"text","text":"9"}]"#);
+    }
+
+    #[test]
+    fn removing_a_field_keeps_the_images_of_the_others() {
+        let mut request = request();
+        let native = request.edit().native.as_mut().unwrap();
+        native.fields.insert(0, ("first".into(), Json::string("1")));
+        native.images[0].0 = 1;
+        assert_eq!(native.remove("first").unwrap().as_str(), "\"1\"");
+        assert!(native.remove("first").is_none());
+        native.replace_images(&mut || Some("gone".into()));
+        let value = native.get("pictures").unwrap().as_str();
+        assert!(value.contains("gone"), "{value}");
+        native.remove("pictures");
+        assert!(native.is_empty() && native.images.is_empty());
     }
 
     #[test]

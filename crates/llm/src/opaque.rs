@@ -10,7 +10,7 @@ use crate::{Dialect, Json, Part};
 /// A block that only its original dialect understands, such as a server tool or audio.
 ///
 /// Its decoder lists the images inside ([`OpaqueImages`]), so that they are counted and
-/// replaced like all others.
+/// replaced like all other images.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Opaque {
     /// The dialect that created the block.
@@ -106,7 +106,7 @@ impl Opaque {
             return None;
         }
         let rewritten = self.rewritten(images, &texts);
-        // Spans that do not match the text: rather lose the block than keep an image.
+        // The spans do not match the text: lose the block rather than keep an image.
         let whole = || {
             Part::text(
                 texts

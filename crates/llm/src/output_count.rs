@@ -1,13 +1,12 @@
-//! Counts output tokens by what arrives of a response, for streams that are cut before the
-//! provider reports its usage.
+//! Counts the output tokens that arrive, for streams that are cut before the provider reports
+//! its usage.
 //!
-//! No vocabulary is needed. Most servers send one token per delta: where nearly every delta
-//! is a single piece of text, the deltas are counted. Otherwise the text is split as
-//! byte-pair encoders split it before they merge (a word with the blank before it, three
-//! digits, a run of marks), and long pieces count for more than one token. What a model
-//! writes around a call is added for each call. Tokens that never arrive, such as hidden
-//! reasoning, are not counted. Uses `event`, `part` and
-//! `tokenizer_family` only.
+//! No vocabulary is needed. Most servers send one token per delta: if nearly every delta is a
+//! single piece of text, the deltas are counted. Otherwise the text is split as byte-pair
+//! encoders split it before they merge (a word with the blank before it, three digits, a run
+//! of marks), and long pieces count for more than one token. The tokens that a model writes
+//! around a call are added for each call. Tokens that never arrive, such as hidden reasoning,
+//! are not counted. Uses `event`, `part` and `tokenizer_family` only.
 
 use std::ops::AddAssign;
 
@@ -15,20 +14,20 @@ use crate::{Event, Part, TokenizerFamily};
 
 /// Fixed point: weights are in sixtieths of a token.
 const TOKEN: u64 = 60;
-/// What a model writes around a call, besides its name and arguments.
+/// Tokens that a model writes around a call, besides its name and arguments.
 const PER_CALL: u64 = 8 * TOKEN;
 /// The channel and the end of a message, in OpenAI's Harmony format.
 const PER_HARMONY_MESSAGE: u64 = 4 * TOKEN;
 /// Claude's calls are tagged texts.
 const PER_CLAUDE_CALL: u64 = 38 * TOKEN;
-/// Claude's pieces are smaller: tokens per ten of others.
+/// Claude's pieces are smaller: its tokens per ten tokens of other models.
 const CLAUDE_TENTHS: u64 = 11;
 /// The letters of a word that are likely one token.
 const SHORT_WORD: u32 = 6;
-/// What one token weighs at most, if it is a long word or several Chinese characters.
+/// The maximum weight of one token, such as a long word or several Chinese characters.
 const LONG_TOKEN: u64 = TOKEN * 5 / 2;
 
-/// What arrived of a response, as far as tokens are concerned.
+/// The countable output that arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutputCount {
     /// Deltas that carry text, reasoning or arguments.
@@ -84,7 +83,7 @@ impl AddAssign for OutputCount {
     }
 }
 
-/// Counts the deltas of one response, of which words may span several.
+/// Counts the deltas of one response. A word may span several deltas.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OutputCounter {
     piece: Piece,
@@ -95,7 +94,7 @@ pub struct OutputCounter {
     weight: u64,
 }
 
-/// What the last characters form together.
+/// The kind of piece that the last characters form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Piece {
     #[default]
@@ -135,8 +134,8 @@ impl OutputCounter {
                 count += self.text(&call.arguments);
                 count
             }
-            // A call that the provider runs itself is written by the model, too. The block
-            // also holds what the model did not write.
+            // A call that the provider runs itself is written by the model, too, but the block
+            // also holds text that the model did not write.
             Part::Opaque(block)
                 if block.kind.ends_with("_use") || block.kind.ends_with("_call") =>
             {
@@ -180,8 +179,8 @@ impl OutputCounter {
         for byte in bytes {
             is_empty = false;
             let began = self.step(byte);
-            // What continues the last delta is a piece of this one. A blank belongs to what
-            // follows it.
+            // A continuation of the last delta is a piece of this one. A blank belongs to the
+            // piece that follows it.
             pieces += u32::from(began || (pieces == 0 && byte != b' '));
         }
         OutputCount {

@@ -2,12 +2,12 @@
 
 use crate::{Change, Request};
 
-/// Smallest reasoning budget that a provider takes.
+/// The smallest reasoning budget that providers accept.
 const MIN_BUDGET: u64 = 1_024;
 
 impl Request {
     /// Lowers `max_tokens` to `most`, or sets it, and lowers a reasoning budget that does not
-    /// fit inside. Returns the changes; none if the request already asks for less.
+    /// fit within. Returns the changes; empty if the request already asks for less.
     ///
     /// ```
     /// use majordomo_llm::Request;

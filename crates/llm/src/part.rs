@@ -220,7 +220,7 @@ impl File {
     }
 }
 
-/// What the media types of images start with.
+/// The prefix of image media types.
 const IMAGE_TYPES: &str = "image/";
 
 /// Prints the size instead of the content.

@@ -99,7 +99,7 @@ pub struct Prompt {
     /// Fields that only the original dialect understands.
     pub native: Option<Box<Native>>,
     /// Images in places of the client's body that its codec does not read. They are never
-    /// written: where they are removed, so is the place.
+    /// written: removing such an image removes its place.
     pub unread_images: Vec<Opaque>,
 }
 

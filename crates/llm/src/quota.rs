@@ -1,29 +1,29 @@
-//! What a provider reports of the rate limits of a key.
+//! The rate limits of a key, as its provider reports them.
 
 use std::time::Duration;
 
-/// What is left of a key's rate limits for a model, as a response reported it.
+/// The remaining rate limits of a key for a model, as a response reported them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quota {
     /// Requests.
     pub requests: Option<QuotaWindow>,
-    /// Tokens; of several such limits, the one with the least left.
+    /// Tokens; if there are several limits, the one with the smallest remainder.
     pub tokens: Option<QuotaWindow>,
 }
 
 /// One rate limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuotaWindow {
-    /// How much a full window allows.
+    /// The amount that a full window allows.
     pub limit: u64,
-    /// How much is left of it.
+    /// The remaining amount.
     pub left: u64,
-    /// When it is full again, if the provider says so.
+    /// When the window is reset, if the provider states it.
     pub resets_in: Option<Duration>,
 }
 
 impl QuotaWindow {
-    /// The share that is left, from 0 to 1.
+    /// The remaining share, from 0 to 1.
     pub fn share(&self) -> f64 {
         match self.limit {
             0 => 0.0,

@@ -21,9 +21,9 @@ pub struct RawChunk {
     pub bytes: Bytes,
     /// The events decoded from the bytes.
     pub events: Vec<Event>,
-    /// About how many bytes of text, reasoning and arguments the chunk carries.
+    /// The approximate bytes of text, reasoning and arguments that the chunk carries.
     pub content_bytes: usize,
-    /// What of them is not covered by the last [`Event::Usage`] of the chunk.
+    /// The output that the last [`Event::Usage`] of the chunk does not cover.
     pub unreported: OutputCount,
 }
 

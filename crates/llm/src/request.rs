@@ -62,7 +62,7 @@ impl Request {
         }
     }
 
-    /// Sets where the fields of an attempt stand in the client's bytes.
+    /// Sets the positions of an attempt's fields in the client's bytes.
     #[must_use]
     pub fn with_spans(mut self, spans: Option<BodySpans>) -> Self {
         if let Some(source) = &mut self.source {
@@ -94,7 +94,8 @@ impl Request {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Sets the client's own credential, for providers that take it instead of theirs.
+    /// Sets the client's own credential, for providers that use it instead of the configured
+    /// one.
     #[must_use]
     pub fn with_client_credential(mut self, credential: Option<ClientCredential>) -> Self {
         self.client_credential = credential;
@@ -311,7 +312,7 @@ impl Request {
         self
     }
 
-    /// Sets whether prompt-cache breakpoints are set where the caller set none, for providers
+    /// Sets whether to add prompt-cache breakpoints if the caller set none, for providers
     /// whose cache needs them. `None` leaves it to the provider's settings.
     #[must_use]
     pub fn auto_cache(mut self, on: Option<bool>) -> Self {

@@ -130,13 +130,7 @@ impl ResponseStream {
             Event::Reasoning(text) if !text.is_empty() => {
                 self.ready.push_back(StreamItem::Reasoning(text.clone()));
             }
-            Event::Part(Part::Text(part)) if !part.text.is_empty() => {
-                self.ready.push_back(StreamItem::Text(part.text.clone()));
-            }
-            Event::Part(Part::Reasoning(part)) if !part.text.is_empty() => {
-                self.ready
-                    .push_back(StreamItem::Reasoning(part.text.clone()));
-            }
+            Event::Part(part) => self.ready.extend(shown(part)),
             _ => {}
         }
         let calls = self.assembler.push(event);
@@ -169,6 +163,26 @@ impl ResponseStream {
         } else {
             error.with_partial(partial)
         }
+    }
+}
+
+/// The item of a complete part. Calls are items of the assembler, all other parts of the
+/// response only.
+fn shown(part: &Part) -> Option<StreamItem> {
+    match part {
+        Part::Text(part) if !part.text.is_empty() => Some(StreamItem::Text(part.text.clone())),
+        Part::Reasoning(part) if !part.text.is_empty() => {
+            Some(StreamItem::Reasoning(part.text.clone()))
+        }
+        Part::Text(_)
+        | Part::Refusal(_)
+        | Part::Image(_)
+        | Part::RemoteImage(_)
+        | Part::Reasoning(_)
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::File(_)
+        | Part::Opaque(_) => None,
     }
 }
 

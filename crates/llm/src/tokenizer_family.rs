@@ -1,14 +1,14 @@
-//! Which tokenizer a model has, as far as counting differs. Uses no sibling module.
+//! Families of tokenizers that count differently. Uses no sibling module.
 
-/// Tokenizers that count alike.
+/// A family of tokenizers that count alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TokenizerFamily {
     /// Anthropic's.
     Claude,
-    /// That of OpenAI's models that write channels: GPT-5 and gpt-oss.
+    /// OpenAI's, for models that write channels: GPT-5 and gpt-oss.
     Harmony,
-    /// All others.
+    /// All other tokenizers.
     #[default]
     Other,
 }

@@ -1,4 +1,4 @@
-//! What a provider learns of a request's trace and id.
+//! The headers that carry a request's trace and id to a provider.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use std::sync::Arc;
 pub struct TraceHeaders {
     /// The header `traceparent`, valid.
     pub traceparent: Option<String>,
-    /// The header `tracestate`; only beside a `traceparent`.
+    /// The header `tracestate`; only with a `traceparent`.
     pub tracestate: Option<String>,
     /// The header `x-request-id`.
     pub request_id: Option<String>,
-    /// Sent as `x-request-id` if there is no other, to providers that are configured to
-    /// get the id of every request.
+    /// Sent as `x-request-id` if the client sent none, to providers that are configured to get
+    /// the id of every request.
     pub own_id: Option<Arc<str>>,
 }

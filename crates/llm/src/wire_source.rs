@@ -32,14 +32,14 @@ impl WireSource {
         &self.prompt
     }
 
-    /// Returns where the fields of an attempt stand in the bytes, if its reader recorded
-    /// them.
+    /// Returns the positions of an attempt's fields in the bytes, if the reader recorded them.
     pub fn spans(&self) -> Option<&BodySpans> {
         self.spans.as_ref()
     }
 }
 
-/// Where the fields that belong to an attempt, not to the prompt, stand in a JSON body.
+/// The positions of the fields in a JSON body that belong to an attempt rather than to the
+/// prompt.
 ///
 /// Recorded while the body is read, so that no attempt has to read it again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,14 +48,14 @@ pub struct BodySpans {
     pub model: Option<Range<usize>>,
     /// The value of `stream`.
     pub stream: Option<Range<usize>>,
-    /// The end of the last field, where others may be added.
+    /// The end of the last field, where further fields may be added.
     pub end: usize,
     /// All fields in order, so that an edit does not read a large body again. Empty if they
     /// were not recorded.
     pub fields: Arc<[FieldSpan]>,
 }
 
-/// Where a field of a JSON body stands.
+/// The position of a field in a JSON body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSpan {
     /// The key, without quotes. It has no escapes.

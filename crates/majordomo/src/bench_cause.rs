@@ -6,8 +6,8 @@ use majordomo_llm::{Class, Error, ErrorKind};
 
 /// Why a target or a credential is benched.
 ///
-/// A bench is shown to every client and logged, and a provider's error text may repeat one
-/// client's prompt, so this has no room for it.
+/// A bench is logged and shown to every client. A provider's error text may repeat one
+/// client's prompt, so this type cannot hold it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BenchCause {
     /// An attempt failed.
@@ -53,7 +53,7 @@ impl BenchCause {
     }
 }
 
-/// As in `HTTP 401, key rejected`, as far as known.
+/// Formats as `HTTP 401, key rejected`, without the unknown parts.
 impl fmt::Display for BenchCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, class, status) = match self {

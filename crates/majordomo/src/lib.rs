@@ -33,21 +33,21 @@
 //! # For typed output and tools:
 //! schemars = "1"
 //! serde = { version = "1", features = ["derive"] }
-//! # For models and middleware with event streams of their own:
+//! # For models and middleware that implement their own event streams:
 //! futures-core = "0.3"
 //! ```
 //!
 //! A key in the environment, such as `ANTHROPIC_API_KEY`, or an `LLM_<NAME>` variable with a
 //! [DSN](dsn) makes its provider usable. A local Ollama needs neither.
 //!
-//! | feature | default | brings |
+//! | feature | default | adds |
 //! |---|---|---|
 //! | `images` | yes | images fitted to each target: the module `media` and [`chain::FitImages`] |
 //! | `agent` | yes | tools, typed output, agents and skills: the module `agent` |
 //! | `mcp` | no | tools of MCP servers (with `agent`) |
 //! | `exact-tokens` | no | exact token counts of OpenAI's encodings |
 //!
-//! A program that only chats compiles half as many crates without the defaults:
+//! Without the default features, a program that only chats compiles half as many crates:
 //! `majordomo = { version = "0.1", default-features = false }`.
 //!
 //! # What do you want to do?
@@ -77,7 +77,7 @@
 //!
 //! An [`Error`] says what failed ([`Error::kind`]), how a chain reacts to it
 //! ([`Error::class`]), and lists every attempt ([`Error::attempt_log`]). Its causes are in
-//! [`source`](std::error::Error::source). No text of it contains a key.
+//! [`source`](std::error::Error::source). Its text never contains a key.
 //!
 //! [custom_provider]: https://github.com/majordomo-llm/majordomo/blob/main/examples/custom_provider.rs
 //! [embeddings]: https://github.com/majordomo-llm/majordomo/blob/main/examples/embeddings.rs
@@ -108,7 +108,7 @@ pub mod observe;
 pub mod registry;
 pub mod spec;
 
-/// What most programs use, for one glob import.
+/// The items that most programs use, for one glob import.
 ///
 /// ```
 /// use majordomo::prelude::*;

@@ -1,7 +1,7 @@
 //! "Did you mean" suggestions: the known name closest to a mistyped one.
 //!
-//! Candidates are ranked by Jaro-Winkler similarity. A suggestion must also be near in
-//! edits: at most a third of its letters differ, or one name continues the other.
+//! Candidates are ranked by Jaro-Winkler similarity. A suggestion must also be close in edit
+//! distance: at most a third of its letters differ, or one name continues the other.
 
 /// Longest name that is compared; bounds the work.
 const MAX_COMPARED: usize = 256;
@@ -22,8 +22,8 @@ pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Op
     most_similar(wanted, near)
 }
 
-/// The known name that looks most like the given one, however many edits apart: for
-/// deciding whether a name may be a misspelled one, not for suggestions.
+/// The known name that looks most like the given one, at any edit distance. Decides whether a
+/// name may be misspelled; not meant for suggestions.
 ///
 /// ```
 /// use majordomo::nearest::most_similar;

@@ -41,7 +41,7 @@ pub enum Notice<'a> {
         /// Why.
         cause: &'a BenchCause,
     },
-    /// It is in use again.
+    /// The target or credential is in use again.
     Recovered {
         /// `provider/model`, or `provider` for its credential.
         subject: &'a str,

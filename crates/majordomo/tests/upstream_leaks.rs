@@ -74,7 +74,7 @@ async fn send(chain: &Chain, number: usize) -> bool {
     }
 }
 
-/// Waits until at most this many tasks and files are left.
+/// Waits until at most this many tasks and files remain.
 async fn settle(most_tasks: usize, most_files: Option<usize>) {
     let settled = async {
         while tasks() > most_tasks || (most_files.is_some() && open_files() > most_files) {

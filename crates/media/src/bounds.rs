@@ -1,9 +1,10 @@
 //! Limits on the cost of decoding.
 //!
-//! Checked against the header before a decoder sees the data. A limit on pixels does not
-//! bound memory (a 49-megapixel PNG may have four 16-bit channels), so both are limited.
-//! The header only refuses early, and estimates what is admitted; what a job really holds is
-//! counted by its [`Memory`](majordomo_codecs::Memory), up to `max_decoded` (ADR 0045).
+//! Checked against the header before a decoder sees the data. A limit on pixels does not bound
+//! memory (a 49-megapixel PNG may have four 16-bit channels), so both are limited. The header
+//! only allows an early refusal and an estimate for admission; the memory that a job actually
+//! holds is counted by its [`Memory`](majordomo_codecs::Memory), up to `max_decoded` (ADR
+//! 0045).
 
 use std::time::Duration;
 
@@ -83,7 +84,7 @@ impl Bounds {
     }
 }
 
-/// Bytes that decoding takes at least, as far as the header tells.
+/// The minimum bytes for decoding, judged by the header.
 fn working_set(header: &Header) -> u64 {
     let channels = u64::from(header.channels);
     let per_pixel = match header.compression {
@@ -152,7 +153,7 @@ pub(crate) fn admitted(data: &[u8], header: &Header, stored: (u32, u32), bounds:
     } else {
         0
     };
-    // The encoded file, and what its encoder holds.
+    // The encoded file, and the encoder's own memory.
     let encoding = 8;
     let fitting = picture + target * (scaled + turned + converted + encoding);
     (decoding.max(fitting) + SCRATCH).min(bounds.max_decoded)

@@ -4,11 +4,11 @@ use std::fmt;
 
 use majordomo_llm::Change;
 
-use crate::fit::Conversion;
+use crate::fit_image::Conversion;
 use crate::human::{Dimensions, human_bytes};
 
 impl Conversion {
-    /// What was done to the image.
+    /// The operation on the image.
     fn verbs(&self) -> Vec<&'static str> {
         let done = [
             (self.from.is_animated(), "stilled"),
@@ -73,7 +73,7 @@ impl Changes {
     }
 }
 
-/// `4000×3000 jpeg 3.7 MB → 1568×1176 jpeg 0.3 MB`, and what the numbers do not show.
+/// `4000×3000 jpeg 3.7 MB → 1568×1176 jpeg 0.3 MB`, with remarks that the numbers do not show.
 impl fmt::Display for Conversion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let from = &self.from;

@@ -4,8 +4,8 @@ use std::ops::Deref;
 
 use majordomo_codecs::Picture;
 
-/// A decoded picture: one that the cache keeps for others, or one's own, which is released
-/// as soon as a smaller one replaces it.
+/// A decoded picture: shared with the cache, or owned by the job and released as soon as a
+/// smaller one replaces it.
 pub(crate) enum Decoded<'a> {
     Shared(&'a Picture),
     Own(Picture),

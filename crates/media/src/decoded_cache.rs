@@ -10,7 +10,7 @@ use majordomo_codecs::{DecodedSize, Picture};
 /// The BLAKE3 hash of the encoded bytes.
 pub(crate) type ContentHash = [u8; 32];
 
-/// What was decoded, and the size at which it was decoded.
+/// The encoded image, and the size at which it was decoded.
 pub(crate) type PictureKey = (ContentHash, DecodedSize);
 
 pub(crate) struct DecodedCache {
@@ -26,7 +26,7 @@ impl DecodedCache {
         }
     }
 
-    /// The picture with this key. A larger one would do, but not give the same result.
+    /// The picture with this key. A larger one would suffice, but give a different result.
     pub(crate) fn get(&self, key: &PictureKey) -> Option<Arc<Picture>> {
         let mut pictures = self.pictures.lock().unwrap_or_else(PoisonError::into_inner);
         let at = pictures.iter().position(|(kept, _)| kept == key)?;

@@ -1,4 +1,4 @@
-//! Fitting of whole requests, off the async threads.
+//! Fits the images of whole requests, off the async threads; `fit_image` fits each one.
 //!
 //! One [`Fitter`] serves a process. It bounds how many images are decoded concurrently and
 //! caches the results, so that the next attempt, target or request with the same image
@@ -23,7 +23,7 @@ use crate::bounds::admitted;
 use crate::changes::Changes;
 use crate::decoded::Decoded;
 use crate::decoded_cache::{ContentHash, DecodedCache};
-use crate::fit::{Fitted, Refit};
+use crate::fit_image::{Fitted, Refit};
 use crate::human::human_bytes;
 use crate::images::{attached_images, edit_images};
 use crate::ladder::needed_chroma;
@@ -121,7 +121,7 @@ impl Fitter {
         }
     }
 
-    /// Fits every image of a request to one target, and returns what was changed.
+    /// Fits every image of a request to one target, and returns the changes.
     ///
     /// `limits` is `None` if the target accepts no images. A request whose images all fit
     /// keeps sharing its prompt. An image that cannot fit is an error of kind
@@ -212,7 +212,8 @@ impl FitterInner {
             let work =
                 move |job: &Job| worker.fit_blocking(hash, &data, &header, size, &terms, job);
             match inner.pool.run(needed, work).await {
-                // These depend on the moment, not on the image: never cached.
+                // These problems depend on the moment, not on the image, so they are never
+                // cached.
                 Err(problem @ (Problem::Stopped | Problem::Busy)) => Err(problem),
                 outcome => Ok(outcome),
             }

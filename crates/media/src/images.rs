@@ -15,7 +15,7 @@ pub(crate) fn attached_images(prompt: &Prompt) -> Vec<(usize, &Image)> {
     (1..).zip(prompt.images()).filter_map(attached).collect()
 }
 
-/// Calls `edit` for every image that is a part of its own, with its number.
+/// Calls `edit` for every image that is a separate part, with its number.
 pub(crate) fn edit_images(prompt: &mut Prompt, mut edit: impl FnMut(usize, &mut Image)) {
     let mut number = 0;
     for part in prompt.images_mut() {
@@ -26,7 +26,7 @@ pub(crate) fn edit_images(prompt: &mut Prompt, mut edit: impl FnMut(usize, &mut 
     }
 }
 
-/// Replaces the oldest images by [`OMITTED`], so that at most `max_count` remain.
+/// Replaces the oldest images with [`OMITTED`], so that at most `max_count` remain.
 ///
 /// A chain calls this when none of its targets accepts as many images as the
 /// conversation has. A request within the limit keeps sharing its prompt.

@@ -15,8 +15,8 @@ use crate::{Format, Problem};
 
 const QUALITIES: [u8; 4] = [85, 65, 45, 30];
 const LOWEST: u8 = 30;
-/// The longest side of a JPEG.
-const MAX_JPEG_SIDE: u32 = 65_535;
+/// The longest side of a JPEG that libjpeg reads.
+const MAX_JPEG_SIDE: u32 = 65_500;
 /// Full encodings of a lossless format, and of smaller JPEGs, before giving up.
 const MAX_ENCODES: u32 = 6;
 /// Sizes estimated before giving up.
@@ -32,7 +32,7 @@ const GROWTH: f64 = 1.6;
 const HEADER_BYTES: f64 = 620.0;
 /// The share of the limit that a chosen size aims at.
 const AIM: f64 = 0.96;
-/// By how much an estimate is taken to be too low when an encoding exceeds the limit.
+/// The factor by which estimates are assumed too low after an encoding exceeds the limit.
 const MISS: f64 = 1.15;
 /// A size whose estimate is below this share of the limit is enlarged once.
 const WASTEFUL: f64 = 0.8;
@@ -55,7 +55,7 @@ pub(crate) fn hopeless_halvings(format: Format, size: u64, terms: &Terms) -> u32
     u32::from(jpeg && terms.max_bytes.is_some_and(hopeless))
 }
 
-/// The source, as far as the choice of an encoding depends on it.
+/// The properties of the source that determine the encoding.
 #[derive(Clone, Copy)]
 pub(crate) struct SourceImage {
     /// The source format.
@@ -64,8 +64,8 @@ pub(crate) struct SourceImage {
     pub(crate) lossless: bool,
 }
 
-/// Chooses the encoding: the source format if accepted, then what keeps transparency and
-/// text, then JPEG, then PNG, then anything accepted.
+/// Chooses the encoding: the source format if accepted, then one that keeps transparency and
+/// text, then JPEG, then PNG, then any accepted format.
 pub(crate) fn choose_encoding(
     source: SourceImage,
     picture: &Picture,
@@ -77,7 +77,7 @@ pub(crate) fn choose_encoding(
         Format::Jpeg => Some(Encoding::Jpeg(QUALITIES[0])),
         Format::Png => Some(Encoding::Png),
         Format::Gif => Some(Encoding::Gif),
-        // There is no lossy WebP encoder, and lossless would grow.
+        // There is no lossy WebP encoder, and a lossless file would be larger.
         Format::Webp if source.lossless => Some(Encoding::Webp),
         _ => None,
     };
@@ -103,8 +103,8 @@ pub(crate) fn choose_encoding(
         })
 }
 
-/// The chroma that a result needs: a picture with subsampled chroma, which is lossy,
-/// becomes a JPEG wherever that is accepted, and is subsampled again.
+/// The chroma that a result needs: a picture with subsampled chroma, which is lossy, becomes a
+/// JPEG if the target accepts one, and is subsampled again.
 pub(crate) fn needed_chroma(terms: &Terms) -> Chroma {
     match terms.allows(Format::Jpeg.media_type()) {
         true => Chroma::Half,
@@ -169,7 +169,7 @@ impl EncodeAttempts {
         }))
     }
 
-    /// PNG is compressed harder before anything lossy is tried.
+    /// PNG is compressed harder before any lossy format is tried.
     fn lossless(
         &mut self,
         picture: &Picture,
@@ -215,9 +215,9 @@ impl EncodeAttempts {
         self.shrink(&picture, promising.is_some(), job)
     }
 
-    /// Finds the largest size that fits at the lowest quality: small text stays readable at
-    /// low quality for longer than at low resolution. `tried` says that the whole picture was
-    /// encoded and did not fit, whatever its estimate.
+    /// Finds the largest size that fits at the lowest quality: small text suffers less from
+    /// low quality than from low resolution. `tried` means that the whole picture was encoded
+    /// and did not fit, whatever its estimate.
     fn shrink(
         mut self,
         picture: &Picture,
@@ -231,8 +231,8 @@ impl EncodeAttempts {
         // Sides that are known to fit, and not to fit, by estimate.
         let (mut fits, mut exceeds) = (0, longer);
         let mut about = estimate_jpeg_size(picture, LOWEST, job)?;
-        // A sample of rows misjudges pictures whose detail is in few of them; what an
-        // encoding shows corrects all estimates that follow.
+        // A sample of rows misjudges pictures whose detail is in a few rows; the size of an
+        // encoding corrects all later estimates.
         let mut bias = 1.0;
         let corrected = |about: u64, bias: f64| (about as f64 * bias) as u64;
         let raised =

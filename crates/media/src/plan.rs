@@ -1,4 +1,4 @@
-//! What will be done to an image, and why.
+//! The planned operation on an image, with the reasons.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::human::{Dimensions, human_bytes};
 use crate::terms::Terms;
 use crate::{Format, Problem, measure, sniff};
 
-/// What a target requires of an image.
+/// The operation that a target requires for an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plan {
     /// Nothing: it is sent unchanged.
@@ -17,7 +17,7 @@ pub enum Plan {
         /// The MIME type to send.
         media_type: String,
     },
-    /// Only what follows its end is cut off.
+    /// Only data after its end is cut off.
     Trim {
         /// The MIME type to send.
         media_type: String,
@@ -58,7 +58,7 @@ pub enum Reason {
     NotUpright,
     /// It is an animation, and the target accepts stills only.
     Animated(u32),
-    /// The file does not end as its format does.
+    /// The file does not end where its format ends.
     MissingEnd,
 }
 
@@ -105,7 +105,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Plans what to do to an image for a target, without doing it.
+/// Plans the operation on an image for a target, without performing it.
 ///
 /// `declared` is the MIME type that came with the bytes; it matters only if the format is
 /// unrecognised.
@@ -156,7 +156,7 @@ fn plan_measured(data: &[u8], header: Header, terms: &Terms) -> Result<Plan, Pro
             to: size,
         });
     }
-    // What follows the end is not sent, so it does not count.
+    // Data after the end is not sent, so it does not count.
     let end = match header.clean_end {
         true => Some(data.len()),
         false => end(data),
@@ -189,7 +189,7 @@ fn plan_measured(data: &[u8], header: Header, terms: &Terms) -> Result<Plan, Pro
     })
 }
 
-/// A format that is not decoded passes where the target lists it.
+/// A format that is not decoded passes if the target lists it.
 fn pass_by_name(data: &[u8], format: Format, terms: &Terms) -> Result<Plan, Problem> {
     pass_unopened(data, &format.to_string(), format.media_type(), terms)
 }

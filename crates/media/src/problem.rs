@@ -1,6 +1,6 @@
 //! Why an image cannot be sent, as messages for users.
 //!
-//! Messages name limits and formats only: never a file, an address or a library.
+//! Messages name only limits and formats, never a file, an address or a library.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ pub enum Problem {
     /// Decoding it would exceed the limits of this process.
     #[error("decoding it would take {needed}, and at most {allowed} are allowed")]
     OverBounds {
-        /// What decoding takes.
+        /// The amount that decoding needs.
         needed: String,
         /// The limit.
         allowed: String,

@@ -4,7 +4,7 @@ use majordomo_llm::{ByteCount, ImageLimits, PatchLimit};
 
 use crate::Format;
 
-/// What one image must satisfy for one target.
+/// The limits that one image must satisfy for one target.
 ///
 /// Targets with equal terms receive the same image, so this is half of the cache key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -115,7 +115,7 @@ pub(crate) fn scaled(width: u32, height: u32, side: u32) -> (u32, u32) {
     (shrink(width), shrink(height))
 }
 
-/// The most raw bytes that count as at most `counted`.
+/// The maximum raw bytes that count as at most `counted`.
 pub(crate) fn raw_bytes(how: ByteCount, counted: u64) -> u64 {
     match how {
         ByteCount::Raw => counted,

@@ -89,8 +89,8 @@ fn cases() -> Vec<(String, Bytes, u64)> {
     ]
 }
 
-/// Extreme aspect ratios, prime sizes, depths, alpha and animations near the limit on
-/// pixels. Each file has kilobytes; whatever happens to it, the bound holds.
+/// Extreme aspect ratios, prime sizes, depths, alpha and animations near the limit on pixels.
+/// Each file has only kilobytes, and the bound must hold in every case.
 fn extremes() -> Vec<(String, Bytes, u64)> {
     let allowed = Bounds::default().max_decoded + 32 * MIB;
     let mut extremes = Vec::new();
@@ -134,7 +134,7 @@ fn extremes() -> Vec<(String, Bytes, u64)> {
     extremes
 }
 
-/// What a child reports.
+/// A child's report.
 struct Child {
     /// Bytes by which its memory grew.
     grown: u64,
@@ -154,7 +154,7 @@ fn open_in_a_child(how: &str, name: &str, data: &[u8]) -> Child {
 fn run_a_child(name: &str, arguments: &[&str]) -> Child {
     let child = Command::new(std::env::current_exe().unwrap())
         .args(arguments)
-        // Measures what is held, not what the C library caches.
+        // Measures memory in use, not memory that the C library caches.
         .env("MALLOC_MMAP_THRESHOLD_", "131072")
         .output()
         .unwrap();

@@ -6,6 +6,7 @@
  * @property {string} state
  * @property {string} [at]
  * @property {string} [dialect]
+ * @property {string} [client] The program, if it is known.
  * @property {string} [html]
  */
 

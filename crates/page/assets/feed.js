@@ -40,7 +40,7 @@ export function localize(time) {
   if (Number.isNaN(at.valueOf())) return;
   time.title = time.dateTime;
   time.textContent = time.classList.contains("full")
-    ? at.toLocaleString()
+    ? at.toLocaleString("sv-SE")
     : at.toLocaleTimeString("en-GB", { hour12: false });
 }
 

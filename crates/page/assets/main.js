@@ -9,6 +9,7 @@ import * as explain from "./explain.js";
 import * as feed from "./feed.js";
 import * as keys from "./keys.js";
 import * as playground from "./playground.js";
+import * as zoom from "./zoom.js";
 
 document.querySelectorAll("time").forEach(feed.localize);
 enable();
@@ -19,6 +20,7 @@ keys.start();
 config.start();
 playground.start();
 again.start();
+zoom.start();
 
 // What is left of a bench, in the words of the server; its end shows the new state.
 const ends = [...document.querySelectorAll("[data-countdown]")].flatMap((place) =>

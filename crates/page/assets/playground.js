@@ -1,13 +1,13 @@
 // One prompt on up to four specs, side by side, each in its own stream.
 
-import { problem, send, toast } from "./actions.js";
+import { element, problem, send, toast } from "./actions.js";
 import { DIALECTS, events } from "./dialects.js";
 import { snippet } from "./snippets.js";
 
 /** Largest image that is taken, in bytes. */
 const LARGEST_IMAGE = 20 << 20;
 
-/** @type {{ type: string, data: string }[]} */
+/** @type {{ type: string, data: string, url: string }[]} `url` is that of the picture that is shown. */
 const images = [];
 /** @type {AbortController | null} */
 let running = null;
@@ -43,14 +43,19 @@ function showImages() {
   if (!place) return;
   place.replaceChildren(
     ...images.map((image, index) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = `Remove image ${index + 1} (${image.type}, ${Math.round((image.data.length * 3) / 4096)} kB)`;
+      const figure = element("figure");
+      const picture = document.createElement("img");
+      picture.src = image.url;
+      picture.alt = `image ${index + 1}, ${image.type}, ${Math.ceil((image.data.length * 3) / 4096)} kB`;
+      const button = element("button", `Remove image ${index + 1}`);
+      button.setAttribute("type", "button");
       button.addEventListener("click", () => {
+        URL.revokeObjectURL(image.url);
         images.splice(index, 1);
         showImages();
       });
-      return button;
+      figure.append(picture, button);
+      return figure;
     }),
   );
 }
@@ -66,7 +71,7 @@ async function take(files) {
     const bytes = new Uint8Array(await file.arrayBuffer());
     let text = "";
     for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
-    images.push({ type: file.type, data: btoa(text) });
+    images.push({ type: file.type, data: btoa(text), url: URL.createObjectURL(file) });
   }
   showImages();
 }
@@ -216,6 +221,12 @@ export function start() {
       event.preventDefault();
       take(files);
     }
+  });
+  const chosen = document.getElementById("choose-images");
+  chosen?.addEventListener("change", () => {
+    if (!(chosen instanceof HTMLInputElement)) return;
+    take(Array.from(chosen.files ?? []));
+    chosen.value = "";
   });
   form.addEventListener("dragover", (event) => event.preventDefault());
   form.addEventListener("drop", (event) => {

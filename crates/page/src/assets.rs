@@ -6,7 +6,7 @@
 pub struct Asset {
     /// Its name in the source.
     pub name: &'static str,
-    /// Where it is served. The path changes with the content.
+    /// The path at which it is served, which changes with the content.
     pub path: &'static str,
     /// Its media type.
     pub media_type: &'static str,

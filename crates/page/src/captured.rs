@@ -1,4 +1,5 @@
-//! What was captured of a request: its images before and after, and sending it again.
+//! The captured content of a request: its images before and after, and a form to send it
+//! again.
 
 use maud::{Markup, html};
 
@@ -9,11 +10,12 @@ pub struct CapturedView {
     pub id: String,
     /// The dialect's path.
     pub path: String,
-    /// The key that sent it, which is charged for sending it again unless another is named.
+    /// The key that sent it, which is charged for sending it again unless another key is
+    /// named.
     pub key: Option<String>,
     /// Keys that can be charged.
     pub keys: Vec<String>,
-    /// Names that can be asked for.
+    /// Names that can be requested.
     pub models: Vec<String>,
     /// Images as the client sent them.
     pub images: Vec<ImageView>,
@@ -23,22 +25,24 @@ pub struct CapturedView {
     pub problem: Option<String>,
 }
 
-/// What a target receives.
+/// The images that a target receives.
 #[derive(Clone, Debug, Default)]
 pub struct TargetImagesView {
     /// The target.
     pub target: String,
-    /// What was changed for it, or why it would be skipped.
+    /// The changes made for it, or why it would be skipped.
     pub note: String,
-    /// Its images.
+    /// What it receives of each image that was sent, in order; empty if it would be skipped.
     pub images: Vec<ImageView>,
 }
 
-/// An image.
+/// An image, or what stands for it.
 #[derive(Clone, Debug, Default)]
 pub struct ImageView {
-    /// Where its bytes are; `None` for one that was given by its address.
+    /// Where its bytes are; `None` if there are none to show.
     pub href: Option<String>,
+    /// The text that a target receives instead.
+    pub description: Option<String>,
     /// Type, pixels, bytes and tokens.
     pub facts: String,
 }
@@ -50,12 +54,17 @@ pub(crate) fn sections(view: &CapturedView, may_change: bool) -> Markup {
         @if !view.images.is_empty() {
             section #pictures {
                 h2 { "Images" }
-                h3 { "As the client sent them" }
-                (pictures("sent", &view.images))
-                @for target in &view.targets {
-                    h3 { "For " bdi { (target.target) } }
-                    @if !target.note.is_empty() { p.hint { (target.note) } }
-                    (pictures(&target.target, &target.images))
+                (notes(&view.targets))
+                @for (index, image) in view.images.iter().enumerate() {
+                    @if view.images.len() > 1 { h3 { "Image " (index + 1) } }
+                    ul.pictures {
+                        (version(index, "as the client sent it", None, image))
+                        @for target in &view.targets {
+                            @if let Some(image) = target.images.get(index) {
+                                (version(index, "for", Some(&target.target), image))
+                            }
+                        }
+                    }
                 }
             }
         }
@@ -63,21 +72,31 @@ pub(crate) fn sections(view: &CapturedView, may_change: bool) -> Markup {
     }
 }
 
-fn pictures(of: &str, images: &[ImageView]) -> Markup {
+/// What was changed for each target, and which ones would be skipped.
+fn notes(targets: &[TargetImagesView]) -> Markup {
     html! {
-        @if images.is_empty() { p.hint { "No image." } }
-        ul.pictures {
-            @for (number, image) in (1..).zip(images) {
-                li {
-                    figure {
-                        @if let Some(href) = &image.href {
-                            a href=(href) title="the image alone" {
-                                img src=(href) alt=(format!("image {number}, {of}")) loading="lazy";
-                            }
-                        }
-                        figcaption { (image.facts) }
-                    }
+        @for target in targets.iter().filter(|target| !target.note.is_empty()) {
+            p.hint { bdi { (target.target) } ": " (target.note) }
+        }
+    }
+}
+
+/// One form of an image: as it was sent, or as a target receives it.
+fn version(index: usize, of: &str, target: Option<&String>, image: &ImageView) -> Markup {
+    let alt = match target {
+        Some(target) => format!("image {}, {of} {target}", index + 1),
+        None => format!("image {}, {of}", index + 1),
+    };
+    html! {
+        li {
+            figure {
+                figcaption { (of) @if let Some(target) = target { " " strong { bdi { (target) } } } }
+                @if let Some(href) = &image.href {
+                    a href=(href) data-zoom=(alt) { img src=(href) alt=(alt) loading="lazy"; }
+                } @else if let Some(text) = &image.description {
+                    blockquote tabindex="0" { (text) }
                 }
+                p.hint { (image.facts) }
             }
         }
     }
@@ -126,19 +145,31 @@ mod tests {
     fn images_are_shown_for_each_target_and_only_an_operator_sends_again() {
         let image = |href: &str| ImageView {
             href: Some(href.to_owned()),
+            description: None,
             facts: "image/png, 1 × 1".to_owned(),
         };
         let view = CapturedView {
             images: vec![image("/a")],
-            targets: vec![TargetImagesView {
-                target: "up/m".to_owned(),
-                images: vec![image("/b")],
-                ..TargetImagesView::default()
-            }],
+            targets: vec![
+                TargetImagesView {
+                    target: "up/m".to_owned(),
+                    images: vec![image("/b")],
+                    ..TargetImagesView::default()
+                },
+                TargetImagesView {
+                    target: "up/blind".to_owned(),
+                    images: vec![ImageView {
+                        description: Some("[image: a <b>cat</b>]".to_owned()),
+                        ..ImageView::default()
+                    }],
+                    ..TargetImagesView::default()
+                },
+            ],
             ..CapturedView::default()
         };
         let html = sections(&view, true).into_string();
         assert!(html.contains("src=\"/a\"") && html.contains("src=\"/b\""));
+        assert!(html.contains("[image: a &lt;b&gt;cat&lt;/b&gt;]"), "{html}");
         assert!(html.contains("id=\"again\""));
         assert!(
             !sections(&view, false)

@@ -24,17 +24,21 @@ pub struct Segment {
     pub start: f64,
     /// Where it ends.
     pub end: f64,
-    /// What it means, such as `14:03 to 14:08: rate limited (429)`.
+    /// Its label, such as `14:03 to 14:08: rate limited (429)`.
     pub text: String,
 }
 
 const WIDTH: f64 = 240.0;
 const HEIGHT: f64 = 36.0;
+/// Widest bar of a chart over time.
+const WIDEST: f64 = 10.0;
 
 /// Bars over time, oldest first, with their sum as text.
 pub(crate) fn bars(class: &str, title: &str, total: &str, bars: &[Bar]) -> Markup {
     let highest = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
     let step = WIDTH / bars.len().max(1) as f64;
+    // Few bars are not wider than many.
+    let width = (step - 1.0).clamp(1.0, WIDEST);
     let rows: Vec<_> = bars.iter().filter(|bar| bar.value > 0.0).collect();
     html! {
         figure.chart {
@@ -43,12 +47,12 @@ pub(crate) fn bars(class: &str, title: &str, total: &str, bars: &[Bar]) -> Marku
                 aria-hidden="true" {
                 @for (index, bar) in bars.iter().enumerate() {
                     @let height = match highest > 0.0 {
-                        // What happened is visible, however small.
+                        // Even the smallest value is visible.
                         true if bar.value > 0.0 => (bar.value / highest * HEIGHT).max(1.5),
                         _ => 0.0,
                     };
-                    rect x=(tenth(index as f64 * step)) y=(tenth(HEIGHT - height))
-                        width=(tenth((step - 1.0).max(1.0))) height=(tenth(height)) {
+                    rect x=(tenth(index as f64 * step + (step - width) / 2.0))
+                        y=(tenth(HEIGHT - height)) width=(tenth(width)) height=(tenth(height)) {
                         title { (bar.label) ": " (bar.text) }
                     }
                 }
@@ -58,8 +62,8 @@ pub(crate) fn bars(class: &str, title: &str, total: &str, bars: &[Bar]) -> Marku
     }
 }
 
-/// What is left of an amount after each step of a window. `whole` is the amount, and
-/// `elapsed` the part of the window that is over.
+/// The remainder of an amount after each step of a window. `whole` is the amount, and
+/// `elapsed` the elapsed part of the window.
 pub(crate) fn burn_down(
     title: &str,
     total: &str,
@@ -72,16 +76,16 @@ pub(crate) fn burn_down(
     html! {
         figure.chart {
             figcaption { span { (title) } strong { (total) " used" } }
-            svg.cost viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none"
+            svg.left viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none"
                 aria-hidden="true" {
-                line.even x1="0" y1="0" x2=(WIDTH) y2=(HEIGHT) {}
                 @for (index, bar) in left.iter().enumerate() {
                     @let height = (bar.value / whole.max(1.0) * HEIGHT).clamp(0.0, HEIGHT);
                     rect x=(tenth(index as f64 * step)) y=(tenth(HEIGHT - height))
-                        width=(tenth((step * 0.9).max(0.5))) height=(tenth(height)) {
+                        width=(tenth(step.max(0.5))) height=(tenth(height)) {
                         title { (bar.label) ": " (bar.text) }
                     }
                 }
+                line.even x1="0" y1="0" x2=(WIDTH) y2=(HEIGHT) {}
             }
             (table(title, &left.iter().collect::<Vec<_>>()))
         }
@@ -100,7 +104,7 @@ fn table(title: &str, bars: &[&Bar]) -> Markup {
     }
 }
 
-/// A bar beside a number that it repeats.
+/// A bar that illustrates the number next to it.
 pub(crate) fn share(share: f64) -> Markup {
     let width = (share.clamp(0.0, 1.0) * 100.0).max(if share > 0.0 { 1.0 } else { 0.0 });
     html! {
@@ -119,8 +123,10 @@ pub(crate) fn strip(title: &str, segments: &[Segment]) -> Markup {
             @for segment in segments {
                 @let start = segment.start.clamp(0.0, 1.0);
                 @let end = segment.end.clamp(start, 1.0);
-                rect.marked x=(tenth(start * WIDTH)) y="0"
-                    width=(tenth(((end - start) * WIDTH).max(1.5))) height="10" {
+                // What began just now is visible, too.
+                @let width = ((end - start) * WIDTH).max(1.5);
+                rect.marked x=(tenth((start * WIDTH).min(WIDTH - width))) y="0"
+                    width=(tenth(width)) height="10" {
                     title { (segment.text) }
                 }
             }
@@ -166,6 +172,13 @@ mod tests {
             end: 7.0,
             text: "<script>".to_owned(),
         };
+        let now = Segment {
+            start: 1.0,
+            end: 1.0,
+            text: String::new(),
+        };
+        let svg = strip("Benches", &[now]).into_string();
+        assert!(svg.contains(r#"x="238.5" y="0" width="1.5""#), "{svg}");
         let svg = strip("Benches", &[segment]).into_string();
         assert!(svg.contains(r#"width="240""#), "{svg}");
         assert!(svg.contains("&lt;script&gt;"), "{svg}");

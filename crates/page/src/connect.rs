@@ -1,42 +1,48 @@
-//! How to point each client at this gateway, with its own address.
+//! Instructions that point each client at this gateway, with the gateway's address.
 
 use maud::{Markup, html};
 
 use crate::Frame;
 
-/// What the instructions need to know.
+/// The data for the instructions.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectView {
     /// The base URL of the clients' listener, without a trailing slash.
     pub base: String,
     /// Whether clients need a key.
     pub keys: bool,
-    /// Names that clients can ask for.
+    /// Names that clients can request.
     pub models: Vec<String>,
     /// The gateway's time in RFC 3339; only later requests count as the first one.
     pub now: String,
 }
 
-/// A client, and what it needs.
+/// A client, with its settings.
 struct Client {
     name: &'static str,
-    /// The dialect whose next request shows that it works.
+    /// The dialect that it speaks.
     dialect: &'static str,
+    /// The name by which the gateway knows its requests.
+    program: &'static str,
     guide: &'static str,
     lines: fn(&Values<'_>) -> String,
 }
 
-/// What the lines are filled with.
+/// The values to insert into the lines.
 struct Values<'a> {
     base: &'a str,
     key: &'a str,
     model: &'a str,
 }
 
+/// Where the guide is read. The page itself loads nothing from there.
+const GUIDE: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/guide/");
+
 const CLIENTS: [Client; 9] = [
     Client {
         name: "Claude Code",
         dialect: "anthropic-messages",
+        program: "Claude Code",
         guide: "claude-code",
         lines: |with| {
             format!(
@@ -49,6 +55,7 @@ const CLIENTS: [Client; 9] = [
     Client {
         name: "Codex",
         dialect: "openai-responses",
+        program: "Codex",
         guide: "codex",
         lines: |with| {
             format!(
@@ -63,6 +70,7 @@ const CLIENTS: [Client; 9] = [
     Client {
         name: "Gemini CLI",
         dialect: "gemini",
+        program: "Gemini CLI",
         guide: "gemini-cli",
         lines: |with| {
             format!(
@@ -74,6 +82,7 @@ const CLIENTS: [Client; 9] = [
     Client {
         name: "opencode",
         dialect: "openai-chat",
+        program: "opencode",
         guide: "opencode",
         lines: |with| {
             format!(
@@ -88,6 +97,7 @@ const CLIENTS: [Client; 9] = [
     Client {
         name: "Qwen Code",
         dialect: "openai-chat",
+        program: "Qwen Code",
         guide: "README",
         lines: |with| {
             format!(
@@ -99,6 +109,7 @@ const CLIENTS: [Client; 9] = [
     Client {
         name: "aider",
         dialect: "openai-chat",
+        program: "LiteLLM",
         guide: "aider",
         lines: |with| {
             format!(
@@ -110,6 +121,7 @@ const CLIENTS: [Client; 9] = [
     Client {
         name: "Open WebUI",
         dialect: "openai-chat",
+        program: "aiohttp",
         guide: "open-webui",
         lines: |with| {
             format!(
@@ -121,6 +133,7 @@ const CLIENTS: [Client; 9] = [
     Client {
         name: "OpenAI SDK (Python)",
         dialect: "openai-chat",
+        program: "OpenAI SDK (Python)",
         guide: "sdks",
         lines: |with| {
             format!(
@@ -135,6 +148,7 @@ const CLIENTS: [Client; 9] = [
     Client {
         name: "Anthropic SDK (Python)",
         dialect: "anthropic-messages",
+        program: "Anthropic SDK (Python)",
         guide: "sdks",
         lines: |with| {
             format!(
@@ -176,12 +190,12 @@ pub fn connect(frame: &Frame, view: &ConnectView) -> String {
                 ul.plain { @for model in &view.models { li { code { (model) } } } }
             }
         }
-        div.cards data-since=(view.now) { @for client in &CLIENTS { (card(client, &values)) } }
+        div.clients.cards data-since=(view.now) { @for client in &CLIENTS { (card(client, &values)) } }
     };
     frame.document("Connect", &content)
 }
 
-/// Whether a name can be pasted into a shell as it is: a provider chooses the names of its
+/// Whether a name can be pasted into a shell unquoted: a provider chooses the names of its
 /// models.
 fn is_plain(name: &str) -> bool {
     name.chars()
@@ -191,7 +205,7 @@ fn is_plain(name: &str) -> bool {
 fn card(client: &Client, values: &Values<'_>) -> Markup {
     let lines = (client.lines)(values);
     html! {
-        section.card data-dialect=(client.dialect) {
+        section.card data-dialect=(client.dialect) data-program=(client.program) {
             h2 { (client.name) }
             pre tabindex="0" { code { (lines) } }
             p.row {
@@ -200,7 +214,9 @@ fn card(client: &Client, values: &Values<'_>) -> Markup {
                     "waiting for its first request…"
                 }
             }
-            p.hint { "Guide: " code { "docs/guide/" (client.guide) ".md" } }
+            p.hint {
+                a href={ (GUIDE) (client.guide) ".md" } rel="noreferrer" { "Guide to " (client.name) }
+            }
         }
     }
 }

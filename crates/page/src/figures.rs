@@ -1,4 +1,4 @@
-//! Durations, counts and times as people read them.
+//! Durations, counts and times in a readable form.
 
 use std::time::Duration;
 

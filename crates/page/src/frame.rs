@@ -1,4 +1,4 @@
-//! What all screens share: head, navigation, notices, sign-out.
+//! The frame of all screens: head, navigation, notices, sign-out.
 
 use maud::{DOCTYPE, Markup, html};
 
@@ -25,9 +25,9 @@ pub enum Screen {
     Playground,
     /// The configuration.
     Configuration,
-    /// How to point clients at this gateway.
+    /// Instructions for clients.
     Connect,
-    /// Anything else: errors, signing in.
+    /// Any other page: errors, signing in.
     Other,
 }
 
@@ -43,7 +43,7 @@ const NAVIGATION: [(Screen, &str, &str, bool); 8] = [
     (Screen::Connect, "/connect", "Connect", false),
 ];
 
-/// Who looks at the page.
+/// The viewer of the page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Viewer {
@@ -83,11 +83,11 @@ pub struct Frame {
     pub screen: Screen,
     /// The gateway's version.
     pub version: String,
-    /// Who looks at it.
+    /// The viewer.
     pub viewer: Viewer,
-    /// What the operator must know on every screen, such as a stale configuration.
+    /// Notices on every screen, such as a stale configuration.
     pub notices: Vec<String>,
-    /// Whether requests of some key are captured.
+    /// Whether requests of any key are captured.
     pub captures: bool,
 }
 
@@ -117,7 +117,7 @@ impl Frame {
         self
     }
 
-    /// The same, saying whether requests are captured.
+    /// The same, stating whether requests are captured.
     #[must_use]
     pub fn capturing(mut self, captures: bool) -> Self {
         self.captures = captures;
@@ -168,7 +168,7 @@ impl Frame {
 
     fn navigation(&self) -> Markup {
         let shown = NAVIGATION.iter().filter(|(_, _, _, operator)| {
-            // What a viewer may not open is not offered.
+            // Offer only screens that the viewer may open.
             !operator || self.viewer.may_change
         });
         html! {

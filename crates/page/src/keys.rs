@@ -1,4 +1,4 @@
-//! Keys and teams, what they may do and what they spent, and the audit log.
+//! Keys and teams with their permissions and spending, and the audit log.
 
 use maud::{Markup, html};
 
@@ -8,9 +8,9 @@ use crate::figures::{count, counted};
 /// Keys, teams and changes.
 #[derive(Clone, Debug, Default)]
 pub struct KeysView {
-    /// Those of the file first.
+    /// Entries of the file come first.
     pub keys: Vec<KeyView>,
-    /// Those of the file first.
+    /// Entries of the file come first.
     pub teams: Vec<TeamView>,
     /// Newest first.
     pub audit: Vec<AuditView>,
@@ -31,7 +31,7 @@ pub struct KeyView {
     pub state: String,
     /// Whether it is in the configuration file, and so cannot be changed here.
     pub in_file: bool,
-    /// What it may do and its limits, in words.
+    /// Its permissions and limits, in words.
     pub limits: Vec<String>,
     /// Its settings as JSON, for the form.
     pub settings: String,
@@ -52,7 +52,7 @@ pub struct TeamView {
     pub name: String,
     /// Whether it is in the configuration file, and so cannot be changed here.
     pub in_file: bool,
-    /// How many keys it has.
+    /// The number of its keys.
     pub keys: u64,
     /// Its limits in words.
     pub limits: Vec<String>,
@@ -69,11 +69,11 @@ pub struct AuditView {
     pub at: String,
     /// A key's name, or where the change came from.
     pub who: String,
-    /// What was done, such as `key.freeze`.
+    /// The action, such as `key.freeze`.
     pub action: String,
     /// The key, the team or the target.
     pub subject: String,
-    /// The settings that were set.
+    /// The new settings.
     pub detail: String,
 }
 
@@ -123,7 +123,7 @@ fn key_table(keys: &[KeyView], change: bool) -> Markup {
                         th scope="col" { "Team" }
                         th scope="col" { "Role" }
                         th scope="col" { "Limits" }
-                        th scope="col" { "Last used" }
+                        th scope="col" { "Last used (UTC)" }
                         th.number scope="col" { "Requests, 30 d" }
                         th.number scope="col" { "Cost, 30 d" }
                         @if change { th scope="col" { "Actions" } }
@@ -276,7 +276,7 @@ fn audit_table(rows: &[AuditView]) -> Markup {
     }
 }
 
-/// A labelled field of the form; `of` says for what it is.
+/// A labelled field of the form; `of` is its subject.
 fn field(of: &str, name: &str, label: &str, hint: &str) -> Markup {
     html! {
         div.field data-of=(of) {

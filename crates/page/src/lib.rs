@@ -14,6 +14,7 @@
 
 mod assets;
 mod bidi;
+mod budget;
 mod captured;
 mod chart;
 mod config;
@@ -35,6 +36,7 @@ mod usage;
 mod waterfall;
 
 pub use assets::{Asset, asset, assets};
+pub use budget::BudgetView;
 pub use captured::{CapturedView, ImageView, TargetImagesView};
 pub use chart::{Bar, Segment};
 pub use config::{ConfigView, config};
@@ -52,4 +54,4 @@ pub use routes::{RouteView, RoutesView, RuleBranch, ServiceView, routes};
 pub use row::{RequestRow, RowState, request_row};
 pub use sign_in::{sign_in, sign_out};
 pub use targets::{TargetRow, TargetStatus, TargetsView, targets};
-pub use usage::{BudgetView, UsageLine, UsageView, usage};
+pub use usage::{UsageLine, UsageView, usage};

@@ -1,4 +1,4 @@
-//! A page that says one thing: an error, or that something does not exist.
+//! A page with a single message, such as an error.
 
 use maud::html;
 

@@ -21,17 +21,17 @@ const STATES: [(&str, &str); 5] = [
 pub struct NowView {
     /// Newest first; all of them, filtered here.
     pub rows: Vec<RequestRow>,
-    /// What is shown.
+    /// The filter.
     pub filter: Filter,
     /// The last hour, by minute.
     pub hour: LastHour,
-    /// The model that the button of the empty feed asks; `None` if there is none.
+    /// The model that the button of the empty feed calls; `None` if there is none.
     pub first_model: Option<String>,
-    /// How many finished requests are kept.
+    /// The number of finished requests that are kept.
     pub most_kept: usize,
 }
 
-/// Which requests are shown. The page keeps it in its address.
+/// The filter of requests, kept in the page's address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Part of an id, a model, a target, a key or a dialect.
@@ -106,7 +106,8 @@ fn controls(view: &NowView) -> Markup {
                     option value=(value) selected[view.filter.state == value] { (name) }
                 }
             }
-            button type="submit" { "Apply" }
+            // With scripts the filter applies while it is typed.
+            noscript { button type="submit" { "Apply" } }
             button #pause type="button" aria-pressed="false" hidden { "Pause" }
             span #live.live data-state="off" {}
             span #total.total { (counted(view.rows.len() as u64, "request", "requests")) }

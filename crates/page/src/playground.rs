@@ -13,7 +13,7 @@ const DIALECTS: [(&str, &str); 5] = [
     ("ollama", "Ollama"),
 ];
 
-/// Languages of the code that does the same.
+/// Languages of the equivalent code.
 const LANGUAGES: [(&str, &str); 4] = [
     ("curl", "curl"),
     ("python", "Python"),
@@ -24,12 +24,12 @@ const LANGUAGES: [(&str, &str); 4] = [
 /// Specs side by side.
 const COLUMNS: usize = 4;
 
-/// What the playground needs to know.
+/// The data for the playground.
 #[derive(Clone, Debug, Default)]
 pub struct PlaygroundView {
     /// The base URL of the clients' listener, for the code.
     pub base: String,
-    /// Names that can be asked for.
+    /// Names that can be requested.
     pub models: Vec<String>,
     /// Keys that can be charged; empty if none is needed.
     pub keys: Vec<String>,
@@ -61,7 +61,11 @@ pub fn playground(frame: &Frame, view: &PlaygroundView) -> String {
             div.prompt {
                 label for="prompt" { "Prompt" }
                 textarea #prompt name="prompt" rows="4" required { "Say hello in one short sentence." }
-                p.hint { "Drop or paste images here." }
+                p.hint {
+                    "Images: drop or paste them here, or "
+                    label for="choose-images" { "choose files" } " "
+                    input #choose-images type="file" accept="image/*" multiple;
+                }
                 div #images.thumbnails aria-live="polite" {}
                 (more())
             }

@@ -1,4 +1,4 @@
-//! One request: why it went where it went, and what happened there.
+//! One request: why it went where it did, and what happened there.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{Frame, RequestRow, RowState, story, waterfall};
 /// One request with its routing and its attempts.
 #[derive(Clone, Debug, Default)]
 pub struct RequestView {
-    /// What the feed shows of it.
+    /// Its row in the feed.
     pub summary: RequestRow,
     /// The HTTP method and path.
     pub endpoint: String,
@@ -31,11 +31,11 @@ pub struct RequestView {
     pub attempts: Vec<AttemptView>,
     /// Calls for image descriptions.
     pub descriptions: Vec<AttemptView>,
-    /// What was used and charged, one entry per call.
+    /// Usage and charges, one entry per call.
     pub spend: Vec<SpendView>,
-    /// Why it failed, in our own words.
+    /// The reason for a failure, without a provider's text.
     pub reason: Option<String>,
-    /// What was captured, if its key opted in. The rest holds no content.
+    /// Its captured content, if its key opted in. All other fields hold no content.
     pub captured: Option<CapturedView>,
     /// A command that repeats it with a placeholder for its content.
     pub curl: String,
@@ -76,7 +76,7 @@ impl RuleView {
 pub struct ConditionView {
     /// The condition, such as `token ge 60000`.
     pub text: String,
-    /// What was found; empty for a group.
+    /// The finding; empty for a group.
     pub found: String,
     /// Whether it holds.
     pub holds: bool,
@@ -142,12 +142,12 @@ impl AttemptView {
     }
 }
 
-/// What one call used and what it cost.
+/// The usage and cost of one call.
 #[derive(Clone, Debug, Default)]
 pub struct SpendView {
     /// `provider/model`.
     pub target: String,
-    /// What the call was for: `answer`, `describe`, `embed`.
+    /// The purpose of the call: `answer`, `describe`, `embed`.
     pub kind: String,
     /// Fresh input tokens.
     pub input: u64,
@@ -205,6 +205,7 @@ fn facts(view: &RequestView) -> Markup {
                 (fact("First token", &html! { (duration(first)) }))
             }
             (fact("Key", &html! { (summary.key.as_deref().unwrap_or("none")) }))
+            @if let Some(client) = summary.client { (fact("Client", &html! { (client) })) }
             (fact("Dialect", &html! { (summary.dialect) @if view.stream { ", streamed" } }))
             @if !view.endpoint.is_empty() {
                 (fact("Endpoint", &html! { code { (view.endpoint) } }))

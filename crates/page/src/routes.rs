@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::Frame;
-use crate::figures::{count, percent};
+use crate::figures::{count, counted, percent};
 
 /// All routes.
 #[derive(Clone, Debug, Default)]
@@ -12,14 +12,14 @@ pub struct RoutesView {
     pub routes: Vec<RouteView>,
     /// Aliases and their specs.
     pub aliases: Vec<(String, String)>,
-    /// The body that the dry run's field starts with.
+    /// The initial contents of the dry run's field.
     pub example: String,
 }
 
 /// One route.
 #[derive(Clone, Debug, Default)]
 pub struct RouteView {
-    /// The name or pattern that clients ask for.
+    /// The name or pattern that clients request.
     pub name: String,
     /// Its rules in order.
     pub rules: Vec<RuleBranch>,
@@ -31,7 +31,7 @@ pub struct RouteView {
     pub sessions: Option<u64>,
 }
 
-/// A rule and what follows from it.
+/// A rule and its effect.
 #[derive(Clone, Debug, Default)]
 pub struct RuleBranch {
     /// Its name.
@@ -42,7 +42,7 @@ pub struct RuleBranch {
     pub processor: bool,
     /// Its services.
     pub services: Vec<ServiceView>,
-    /// How often it matched since the start.
+    /// The number of its matches since the start.
     pub matches: u64,
 }
 
@@ -59,7 +59,7 @@ pub struct ServiceView {
     pub in_flight: u64,
     /// Seats, if limited.
     pub capacity: Option<u64>,
-    /// How often it came first since the start.
+    /// The number of times it came first since the start.
     pub picks: u64,
     /// Complete responses.
     pub answers: u64,
@@ -99,7 +99,7 @@ fn diagram(route: &RouteView) -> Markup {
                         div.node.rule {
                             strong { (rule.name) }
                             ul { @for condition in &rule.conditions { li { code { (condition) } } } }
-                            span.hint { "matched " (count(rule.matches)) " times" }
+                            span.hint { "matched " (counted(rule.matches, "time", "times")) }
                         }
                         span.arrow aria-hidden="true" { "→" }
                         @if rule.processor {

@@ -21,6 +21,8 @@ pub struct RequestRow {
     pub key: Option<String>,
     /// The client's dialect.
     pub dialect: String,
+    /// The client's program, if it is known.
+    pub client: Option<&'static str>,
     /// The requested model; empty while it is not known.
     pub model: String,
     /// The target that served, or is being called.
@@ -33,20 +35,22 @@ pub struct RequestRow {
     pub estimated: bool,
     /// The cost with its unit.
     pub cost: Option<String>,
+    /// Whether a call has no known price.
+    pub unpriced: bool,
     /// Until the first content of a stream.
     pub first_token: Option<Duration>,
     /// From arrival to end.
     pub took: Option<Duration>,
-    /// What was changed for the target that served.
+    /// The changes made for the serving target.
     pub changes: Vec<String>,
-    /// Whether it runs, and how it ended.
+    /// Whether it is running, or how it ended.
     pub state: RowState,
 }
 
-/// Whether a request runs, and how it ended.
+/// Whether a request is running, or how it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowState {
-    /// It runs; the phase is shown.
+    /// It is running; the phase is shown.
     Running(String),
     /// The response is complete.
     Complete,
@@ -101,16 +105,17 @@ impl RequestRow {
         }
     }
 
-    /// What a filter's text is searched in.
+    /// The text that a filter searches.
     pub(crate) fn searched(&self) -> String {
         let texts = [
-            &self.id,
-            &self.model,
-            self.target.as_ref().unwrap_or(&self.model),
-            self.key.as_ref().unwrap_or(&self.dialect),
-            &self.dialect,
+            self.id.as_str(),
+            self.model.as_str(),
+            self.target.as_deref().unwrap_or_default(),
+            self.key.as_deref().unwrap_or_default(),
+            self.dialect.as_str(),
+            self.client.unwrap_or_default(),
         ];
-        texts.map(|text| text.to_lowercase()).join(" ")
+        texts.map(str::to_lowercase).join(" ")
     }
 }
 
@@ -127,11 +132,11 @@ pub(crate) fn markup(row: &RequestRow) -> Markup {
             td { (row.state.badge()) }
             td.key { (row.key.as_deref().unwrap_or("–")) }
             td.models {
-                a href=(path) {
-                    bdi { (row.shown_model()) }
-                }
-                @if let Some(target) = row.target.as_ref().filter(|target| **target != row.model) {
-                    span.served { " → " bdi { (target) } }
+                div {
+                    a href=(path) { bdi { (row.shown_model()) } }
+                    @if let Some(target) = row.target.as_ref().filter(|target| **target != row.model) {
+                        span.served { " → " bdi { (target) } }
+                    }
                 }
             }
             td.number { @if let Some(attempts) = row.attempts { (attempts) } }
@@ -141,7 +146,10 @@ pub(crate) fn markup(row: &RequestRow) -> Markup {
                     (count(input)) " / " (count(output))
                 }
             }
-            td.number { @if let Some(cost) = &row.cost { (cost) } }
+            td.number {
+                @if let Some(cost) = &row.cost { (cost) }
+                @else if row.unpriced { span.hint { "no price" } }
+            }
             td.number { @if let Some(time) = row.first_token { (duration(time)) } }
             td.number { @if let Some(time) = row.took { (duration(time)) } }
             td.changes {

@@ -4,15 +4,15 @@ use maud::html;
 
 use crate::Frame;
 
-/// Renders the form. `problem` says why the last try failed; `back` is the screen to return
-/// to, a path of this page.
+/// Renders the form. `problem` is the reason for which the last attempt failed; `back` is the
+/// screen to return to, a path of this page.
 pub fn sign_in(frame: &Frame, problem: Option<&str>, back: &str) -> String {
     let content = html! {
         section.message {
             h1 { "Sign in" }
             p {
                 "Paste a key whose role is " code { "viewer" } " or " code { "operator" } ". "
-                code { "majordomo key new NAME" } " creates one."
+                code { "majordomo key new NAME --role operator" } " creates one."
             }
             @if let Some(problem) = problem {
                 p.problem role="alert" { (problem) }
@@ -22,7 +22,7 @@ pub fn sign_in(frame: &Frame, problem: Option<&str>, back: &str) -> String {
                 label for="key" { "Key" }
                 input #key name="key" type="password" required autocomplete="current-password"
                     autofocus;
-                button type="submit" { "Sign in" }
+                button.primary type="submit" { "Sign in" }
             }
         }
     };

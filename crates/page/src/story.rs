@@ -1,8 +1,8 @@
-//! The routing of a request in sentences: why it went where it went.
+//! The routing of a request in sentences: why it went where it did.
 
 use crate::{AttemptView, RequestView, RowState};
 
-/// Tells the story of a request.
+/// Describes the routing of a request.
 pub(crate) fn tell(view: &RequestView) -> Vec<String> {
     let mut sentences = Vec::new();
     sentences.extend(routing(view));

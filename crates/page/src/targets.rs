@@ -26,7 +26,7 @@ pub struct TargetRow {
     pub status: TargetStatus,
     /// Why it is benched.
     pub why: Option<String>,
-    /// Until it is usable again.
+    /// The time until it is usable again.
     pub until: Option<Duration>,
     /// Its benches of the last 24 hours.
     pub benches: Vec<Segment>,
@@ -40,7 +40,7 @@ pub struct TargetRow {
     pub first_token: Option<(Duration, Duration)>,
     /// Output tokens per second after the first one, median.
     pub speed: Option<f64>,
-    /// What is left of the rate limits of one of several keys.
+    /// The remaining rate limits of one of several keys.
     pub quota: Option<String>,
     /// Input tokens, and how many of them the provider read from its cache.
     pub cached: (u64, u64),
@@ -54,9 +54,9 @@ pub enum TargetStatus {
     Usable,
     /// Usable again; the next failure benches it.
     OnTrial,
-    /// One request probes it.
+    /// Half-open: one request probes it.
     Probing,
-    /// It takes no requests for now.
+    /// It currently takes no requests.
     Benched,
 }
 
@@ -165,7 +165,7 @@ fn row(target: &TargetRow, may_change: bool) -> Markup {
             }
             td.number {
                 @match target.speed {
-                    Some(speed) => (format!("{speed:.0}")),
+                    Some(speed) => (count(speed.round() as u64)),
                     None => "–",
                 }
             }
@@ -182,7 +182,7 @@ fn row(target: &TargetRow, may_change: bool) -> Markup {
 }
 
 fn actions(target: &TargetRow) -> Markup {
-    // The limits of one of several keys are no target of their own.
+    // The limits of one of several keys are not a separate target.
     let is_target = target.name.contains('/') && !target.name.contains(' ');
     html! {
         @if target.status == TargetStatus::Benched {

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use crate::Frame;
+use crate::budget::{self, BudgetView};
 use crate::chart::{self, Bar};
 use crate::figures::{count, counted, percent};
 
@@ -26,13 +27,13 @@ pub struct UsageView {
     pub since: String,
     /// Groups to choose from.
     pub groups: Vec<&'static str>,
-    /// Where the rows are as CSV.
+    /// The path of the rows as CSV.
     pub csv: String,
     /// Why there is no report.
     pub problem: Option<String>,
     /// The rows.
     pub rows: Vec<UsageLine>,
-    /// Rows that are not shown.
+    /// The number of rows that are not shown.
     pub more_rows: usize,
     /// The sums of all.
     pub total: UsageLine,
@@ -42,17 +43,17 @@ pub struct UsageView {
     pub requests: Vec<Bar>,
     /// `hour` or `day`.
     pub step: &'static str,
-    /// What cached input would have cost in addition.
+    /// The additional cost of cached input without the cache.
     pub cache_savings: Option<String>,
-    /// Targets without a price, and how many attempts of each.
+    /// Targets without a price, with the number of attempts of each.
     pub unknown_prices: Vec<(String, u64)>,
     /// Budgets in their current windows.
     pub budgets: Vec<BudgetView>,
-    /// Budgets that are not shown.
+    /// The number of budgets that are not shown.
     pub more_budgets: usize,
 }
 
-/// The sums of a group.
+/// The totals of a group.
 #[derive(Clone, Debug, Default)]
 pub struct UsageLine {
     /// The values of the groups.
@@ -63,12 +64,16 @@ pub struct UsageLine {
     pub attempts: u64,
     /// Input tokens.
     pub input: u64,
-    /// Of these, read from a cache.
+    /// The part read from a cache.
     pub cached: u64,
     /// Output tokens.
     pub output: u64,
     /// The cost with its currency; `None` if no price is known.
     pub cost: Option<String>,
+    /// Of this, what providers counted.
+    pub exact_cost: Option<String>,
+    /// Of this, what the gateway estimated; `None` if nothing is.
+    pub estimated_cost: Option<String>,
     /// The cost as a part of the highest one, from 0 to 1.
     pub share: f64,
     /// Attempts that the gateway counted itself.
@@ -77,37 +82,6 @@ pub struct UsageLine {
     pub lost: u64,
     /// Attempts without a known price, which are not in the cost.
     pub unpriced: u64,
-}
-
-/// A budget in its current window.
-#[derive(Clone, Debug, Default)]
-pub struct BudgetView {
-    /// `global`, `team` or `key`.
-    pub level: String,
-    /// Of the team or the key.
-    pub name: String,
-    /// `day`, `week`, `month` or `total`.
-    pub window: String,
-    /// The amount.
-    pub limit: String,
-    /// What is settled.
-    pub used: String,
-    /// What running requests reserve.
-    pub reserved: Option<String>,
-    /// What is left.
-    pub left: String,
-    /// The used part, from 0; may exceed 1.
-    pub share: f64,
-    /// When the window ends.
-    pub resets: Option<String>,
-    /// What was left after each step.
-    pub course: Vec<Bar>,
-    /// The value of a bar of full height.
-    pub whole: f64,
-    /// How much of the window is over, from 0 to 1.
-    pub elapsed: Option<f64>,
-    /// The part that is used at the end of the window at this pace.
-    pub pace: Option<f64>,
 }
 
 /// Renders usage and budgets.
@@ -133,7 +107,7 @@ pub fn usage(frame: &Frame, view: &UsageView) -> String {
                     " in its entry sets one."
                 }
             }
-            div.cards.tight { @for budget in &view.budgets { (card(budget)) } }
+            div.cards.tight { @for shown in &view.budgets { (budget::card(shown)) } }
             @if view.more_budgets > 0 {
                 p.hint {
                     (counted(view.more_budgets as u64, "more budget is", "more budgets are"))
@@ -185,13 +159,31 @@ fn summary(view: &UsageView) -> Markup {
             (chart::bars("cost", &format!("Cost {span}"), &amount(total), &view.cost))
             (chart::bars("requests", &format!("Requests {span}"), &count(total.requests), &view.requests))
         }
-        dl.facts {
+        dl.stats {
             div { dt { "Cost" } dd #total-cost { (amount(total)) } }
-            div { dt { "Input tokens" } dd { (count(total.input)) } }
             div {
-                dt { "of them cached" }
-                dd {
-                    (count(total.cached))
+                dt { "Counted by the provider" }
+                dd #exact-cost { (cost(&total.exact_cost)) }
+                dd.hint { (counted(exact, "attempt", "attempts")) }
+            }
+            div {
+                dt { "Estimated" }
+                dd #estimated-cost { (cost(&total.estimated_cost)) }
+                dd.hint {
+                    (counted(total.estimated, "attempt", "attempts"))
+                    @if total.lost > 0 { ", " (count(total.lost)) " lost in a crash" }
+                }
+            }
+            div {
+                dt { "Price unknown" }
+                dd { @if total.unpriced > 0 { "unknown" } @else { "–" } }
+                dd.hint { (counted(total.unpriced, "attempt", "attempts")) }
+            }
+            div {
+                dt { "Input tokens" }
+                dd { (count(total.input)) }
+                dd.hint {
+                    (count(total.cached)) " cached"
                     @if let Some(share) = percent(total.cached, total.input) { " (" (share) ")" }
                 }
             }
@@ -199,17 +191,17 @@ fn summary(view: &UsageView) -> Markup {
             @if let Some(savings) = &view.cache_savings {
                 div {
                     dt { "Saved by caching" }
-                    dd title="at today's prices" { (savings) }
+                    dd { (savings) }
+                    dd.hint { "at today's prices" }
                 }
             }
-            div { dt { "Counted by the provider" } dd { (counted(exact, "attempt", "attempts")) } }
-            div { dt { "Estimated" } dd { (counted(total.estimated, "attempt", "attempts")) } }
-            @if total.lost > 0 {
-                div { dt { "Lost in a crash" } dd { (counted(total.lost, "attempt", "attempts")) } }
-            }
-            div { dt { "Price unknown" } dd { (counted(total.unpriced, "attempt", "attempts")) } }
         }
     }
+}
+
+/// A part of the cost, if there is one.
+fn cost(part: &Option<String>) -> &str {
+    part.as_deref().unwrap_or("–")
 }
 
 /// The cost, and that some of it is unknown.
@@ -245,7 +237,7 @@ fn table(view: &UsageView) -> Markup {
                                 th.number scope="col" { "Output" }
                                 th.number scope="col" { "Cost" }
                                 th scope="col" { span.visually-hidden { "Share of the highest cost" } }
-                                th.number scope="col" { "Estimated" }
+                                th.number scope="col" { "of it estimated" }
                                 th.number scope="col" { "No price" }
                             }
                         }
@@ -279,7 +271,9 @@ fn row(line: &UsageLine) -> Markup {
             td.number { (count(line.output)) }
             td.number { (amount(line)) }
             td.share { (chart::share(line.share)) }
-            td.number { (count(line.estimated)) }
+            td.number title=(counted(line.estimated + line.lost, "attempt", "attempts")) {
+                (cost(&line.estimated_cost))
+            }
             td.number { (count(line.unpriced)) }
         }
     }
@@ -299,46 +293,6 @@ fn unknown_prices(view: &UsageView) -> Markup {
                     li {
                         code { bdi { (target) } } " "
                         span.hint { (counted(*attempts, "attempt", "attempts")) }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn card(budget: &BudgetView) -> Markup {
-    let state = match budget.share {
-        share if share >= 1.0 => "failed",
-        share if share >= 0.8 => "running",
-        _ => "complete",
-    };
-    html! {
-        article.card.budget {
-            h3 {
-                @match budget.level.as_str() {
-                    "global" => "everyone",
-                    level => { (level) " " bdi { (budget.name) } },
-                }
-                ", per " (budget.window)
-            }
-            p {
-                strong { (budget.left) } " left of " (budget.limit) " "
-                span class={ "badge " (state) } { (format!("{:.0} % used", budget.share * 100.0)) }
-            }
-            @if !budget.course.is_empty() {
-                (chart::burn_down("Left over time", &budget.used, &budget.course, budget.whole, budget.elapsed))
-            }
-            p.hint {
-                (budget.used) " used"
-                @if let Some(reserved) = &budget.reserved { ", " (reserved) " reserved by running requests" }
-                @if let Some(resets) = &budget.resets {
-                    "; resets " time.full datetime=(resets) { (resets) }
-                }
-                @if let Some(pace) = budget.pace {
-                    @if pace > 1.0 {
-                        span.bad { ". At this pace it is exhausted before that." }
-                    } @else {
-                        (format!(". At this pace {:.0} % will be used by then.", pace * 100.0))
                     }
                 }
             }
@@ -371,7 +325,11 @@ mod tests {
                 line("b/partly", Some("$0.50"), 4),
                 line("c/unknown", None, 10),
             ],
-            total: line("", Some("$2.00"), 14),
+            total: UsageLine {
+                exact_cost: Some("$1.25".to_owned()),
+                estimated_cost: Some("$0.75".to_owned()),
+                ..line("", Some("$2.00"), 14)
+            },
             unknown_prices: vec![("c/unknown".to_owned(), 10)],
             ..UsageView::default()
         };
@@ -380,35 +338,12 @@ mod tests {
             ">$1.50</td>",
             ">$0.50 + unknown</td>",
             ">unknown</td>",
-            "Counted by the provider</dt><dd>7 attempts",
-            "Estimated</dt><dd>3 attempts",
-            "Price unknown</dt><dd>14 attempts",
+            "id=\"exact-cost\">$1.25</dd><dd class=\"hint\">7 attempts",
+            "id=\"estimated-cost\">$0.75</dd><dd class=\"hint\">3 attempts",
+            "unknown</dd><dd class=\"hint\">14 attempts",
             "Prices that are unknown",
         ] {
             assert!(html.contains(text), "{text} in {html}");
         }
-    }
-
-    #[test]
-    fn a_budget_says_whether_it_lasts() {
-        let mut budget = BudgetView {
-            level: "team".to_owned(),
-            name: "search".to_owned(),
-            window: "month".to_owned(),
-            share: 0.5,
-            pace: Some(0.8),
-            ..BudgetView::default()
-        };
-        assert!(
-            card(&budget)
-                .into_string()
-                .contains("80 % will be used by then")
-        );
-        budget.pace = Some(1.2);
-        assert!(
-            card(&budget)
-                .into_string()
-                .contains("exhausted before that")
-        );
     }
 }

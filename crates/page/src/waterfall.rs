@@ -72,7 +72,7 @@ fn line(kind: &str, call: &AttemptView, whole: Duration) -> Markup {
     }
 }
 
-/// Where a bar begins and how wide it is.
+/// The start and width of a bar.
 fn place(call: &AttemptView, whole: Duration) -> (f64, f64) {
     let whole = whole.as_secs_f64().max(1e-9);
     let scaled = |time: Duration| (time.as_secs_f64() / whole * AXIS).round();

@@ -1,4 +1,4 @@
-//! How a provider generates images and embeds texts, for recipes to choose from.
+//! The ways in which providers generate images and embed texts, for recipes to choose from.
 
 use majordomo_llm::BatchLimits;
 use majordomo_wire::EmbeddingProtocol;

@@ -1,9 +1,9 @@
 //! Providers: they encode a request for an upstream, send it and decode the
 //! response.
 //!
-//! All share one [`transport`]. A *recipe* per provider specifies endpoint,
-//! credential, dialect and limits; [`HttpProvider`] implements the rest. Providers
-//! neither retry nor track health.
+//! All share one [`transport`]. A *recipe* per provider specifies endpoint, credential,
+//! dialect and limits; [`HttpProvider`] implements everything else. Providers neither retry
+//! nor track health.
 //!
 //! The scriptable [`fake`] provider is public, for tests of user code.
 //!

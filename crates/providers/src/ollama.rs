@@ -82,7 +82,7 @@ impl Recipe for Ollama {
         }
     }
 
-    /// A `generate` request of a client stays one if possible.
+    /// A client's `generate` request stays a `generate` request if possible.
     fn path(&self, _model: &str, request: &Request, _stream: bool) -> String {
         match ollama::endpoint(request.prompt()) {
             ollama::OllamaEndpoint::Chat => "/api/chat".into(),
@@ -166,12 +166,12 @@ const MIN_WINDOW: u64 = 4_096;
 /// requests beside large ones, so a model's window grows and never shrinks.
 #[derive(Debug, Default)]
 struct ContextWindows {
-    /// The window of all requests, if it is configured.
+    /// The window for all requests, if configured.
     fixed: Option<u64>,
     largest: Mutex<HashMap<String, u64>>,
 }
 
-/// Models whose windows are remembered; clients may name any model.
+/// Maximum models whose windows are cached; clients may name any model.
 const MAX_MODELS: usize = 1_024;
 
 impl ContextWindows {

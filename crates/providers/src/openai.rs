@@ -51,9 +51,11 @@ use crate::discovery::{DiscoveryRequest, DiscoverySource, ModelTraits};
 use crate::estimate::{ImageTokenRule, TokenRule};
 use crate::image_types::local_images;
 use crate::images_api::{EmbeddingsApi, ImagesApi, batch_limits};
-use crate::openai_models::{image_limits, image_token_rule, takes_effort, text_counter};
+use crate::openai_models::{
+    image_limits, image_token_rule, rejects_effort, takes_effort, text_counter,
+};
 use crate::quirks::{self, Quirk};
-use crate::reasoning_budget::budget_to_effort;
+use crate::reasoning_budget::{budget_to_effort, drop_effort};
 use crate::recipe::Recipe;
 use crate::transport::{Credential, Timeouts};
 
@@ -68,11 +70,11 @@ pub(crate) struct OpenAi {
     pub(crate) discovery: DiscoverySource,
     /// Whether the server supports only the deprecated `max_tokens`.
     pub(crate) legacy_max_tokens: bool,
-    /// Whether the server reports usage in streams on request; `None` if that is not known.
+    /// Whether the server reports usage in streams on request; `None` if unknown.
     pub(crate) stream_usage: Option<bool>,
     /// Path prefix of all endpoints.
     pub(crate) prefix: &'static str,
-    /// Whether the server loads models on demand, which takes long.
+    /// Whether the server loads models on demand, which takes time.
     pub(crate) loads_models: bool,
     pub(crate) quirk: Quirk,
     /// Whether OpenAI's dialect is spoken at another address.
@@ -187,7 +189,7 @@ impl Recipe for OpenAi {
         })
     }
 
-    /// GPT image models always send base64 and refuse to be asked for it.
+    /// GPT image models always send base64 and reject a request for it.
     fn images_api(&self, model: &str) -> Option<ImagesApi> {
         if self.loads_models && !self.prefix.is_empty() {
             return Some(ImagesApi::Sdapi);
@@ -245,8 +247,12 @@ impl Recipe for OpenAi {
         let own_dialect = request
             .source()
             .is_some_and(|source| *source.dialect() == self.protocol.dialect());
-        if self.own_models && !own_dialect && takes_effort(model) {
-            budget_to_effort(&mut request);
+        if self.own_models && !own_dialect {
+            if takes_effort(model) {
+                budget_to_effort(&mut request);
+            } else if rejects_effort(model) {
+                drop_effort(&mut request);
+            }
         }
         (self.quirk)(request)
     }

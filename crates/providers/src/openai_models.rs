@@ -60,7 +60,7 @@ fn image_sizing(model: &str) -> ImageSizing {
     }
 }
 
-/// Whether a model thinks, as far as its id tells; others reject an effort.
+/// Whether a model is known to think.
 pub(crate) fn takes_effort(model: &str) -> bool {
     if ["o1", "o3", "o4"]
         .iter()
@@ -74,6 +74,14 @@ pub(crate) fn takes_effort(model: &str) -> bool {
     let major = version.split(|c: char| !c.is_ascii_digit()).next();
     let major = major.and_then(|major| major.parse::<u32>().ok());
     major.is_some_and(|major| major >= 5) && !version.contains("-chat")
+}
+
+/// Whether a model is known to reject an effort, since it does not think. Of an id that is
+/// not OpenAI's nothing is known.
+pub(crate) fn rejects_effort(model: &str) -> bool {
+    let is_old = ["gpt-3.5", "gpt-4", "chatgpt-4o"];
+    let is_chat = model.starts_with("gpt-") && model.contains("-chat");
+    is_chat || is_old.iter().any(|name| model.starts_with(name))
 }
 
 /// The image limits of a model.
@@ -130,16 +138,19 @@ mod tests {
 
     #[test]
     fn the_models_that_think_take_an_effort() {
-        for (model, takes) in [
-            ("gpt-6-sol", true),
-            ("gpt-5.5", true),
-            ("o4-mini", true),
-            ("gpt-5-chat-latest", false),
-            ("gpt-4.1", false),
-            ("gpt-4o", false),
-            ("llama-4-scout", false),
+        for (model, takes, rejects) in [
+            ("gpt-6-sol", true, false),
+            ("gpt-5.5", true, false),
+            ("o4-mini", true, false),
+            ("gpt-5-chat-latest", false, true),
+            ("gpt-4.1", false, true),
+            ("gpt-4o", false, true),
+            ("gpt-3.5-turbo", false, true),
+            ("gpt-oss-120b", false, false),
+            ("llama-4-scout", false, false),
         ] {
             assert_eq!(takes_effort(model), takes, "{model}");
+            assert_eq!(rejects_effort(model), rejects, "{model}");
         }
     }
 

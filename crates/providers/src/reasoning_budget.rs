@@ -1,8 +1,9 @@
-//! Converts a reasoning budget for models that take an effort.
+//! Fits a reasoning budget to models that take an effort, and an effort to those that take
+//! neither.
 
 use majordomo_llm::{Change, Effort, Request};
 
-/// The effort that comes nearest to a budget in tokens.
+/// The effort that is closest to a budget in tokens.
 pub(crate) fn effort_of(budget: u64) -> Effort {
     match budget {
         ..4_096 => Effort::Low,
@@ -11,7 +12,7 @@ pub(crate) fn effort_of(budget: u64) -> Effort {
     }
 }
 
-/// Replaces a budget by an effort, unless the request has one.
+/// Replaces a budget with an effort, unless the request has one.
 pub(crate) fn budget_to_effort(request: &mut Request) {
     let Some(budget) = request.prompt().reasoning_budget else {
         return;
@@ -23,9 +24,35 @@ pub(crate) fn budget_to_effort(request: &mut Request) {
     request.record_change(Change::new("reasoning_budget", "converted").detail(text));
 }
 
+/// Drops an effort that the model would reject.
+pub(crate) fn drop_effort(request: &mut Request) {
+    let Some(effort) = request.prompt().effort else {
+        return;
+    };
+    request.edit().effort = None;
+    // A model that does not think obeys `none`.
+    if effort != Effort::None {
+        let change = Change::new("effort", "dropped");
+        request.record_change(change.detail("the model does not think"));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_effort_is_dropped_and_listed_once() {
+        for (effort, listed) in [(None, 0), (Some(Effort::None), 0), (Some(Effort::High), 1)] {
+            let (mut request, notes) = Request::user("hi").recording_changes();
+            request.edit().effort = effort;
+            for _ in 0..2 {
+                drop_effort(&mut request);
+            }
+            assert_eq!(request.prompt().effort, None);
+            assert_eq!(notes.take().len(), listed, "{effort:?}");
+        }
+    }
 
     #[test]
     fn a_budget_becomes_an_effort_and_is_listed() {

@@ -34,12 +34,12 @@ pub(crate) trait Recipe: Send + Sync {
         None
     }
 
-    /// How typed embeddings are requested, if supported.
+    /// The API for typed embeddings, if supported.
     fn embeddings_api(&self, _model: &str) -> Option<EmbeddingsApi> {
         None
     }
 
-    /// How images are generated, if supported.
+    /// The API for image generation, if supported.
     fn images_api(&self, _model: &str) -> Option<ImagesApi> {
         None
     }
@@ -49,8 +49,8 @@ pub(crate) trait Recipe: Send + Sync {
         None
     }
 
-    /// Whether streams report usage only on request, and the server is known to accept it,
-    /// or may accept it and the usage is needed.
+    /// Whether to request usage for streams: the server reports it only on request, and is
+    /// known to accept that, or may accept it and the usage is needed.
     fn asks_for_usage(&self, _needed: bool) -> bool {
         false
     }
@@ -78,7 +78,7 @@ pub(crate) trait Recipe: Send + Sync {
     /// Adjusts limits that depend on discovered capabilities.
     fn adjust_discovered(&self, _capabilities: &mut Capabilities) {}
 
-    /// How the provider counts tokens.
+    /// The provider's way of counting tokens.
     fn token_rule(&self, _model: &str) -> TokenRule {
         TokenRule::default()
     }
@@ -94,8 +94,7 @@ pub(crate) trait Recipe: Send + Sync {
         Timeouts::default()
     }
 
-    /// Changes what the provider's models are known to reject, recording each
-    /// change.
+    /// Changes settings that the provider's models are known to reject, recording each change.
     fn prepare(&self, request: Request, _model: &str) -> Request {
         request
     }

@@ -10,7 +10,7 @@ use secrecy::SecretString;
 use crate::AnthropicVersion;
 use crate::transport::{Timeouts, Transport};
 
-/// Most keys of one provider.
+/// Maximum keys of one provider.
 pub const MAX_KEYS: usize = 32;
 
 /// A provider's name, endpoint, key and overrides. `None` selects the provider's
@@ -53,11 +53,11 @@ pub struct Settings {
     /// Anthropic: whether to set prompt-cache breakpoints in requests that have none. A
     /// request can override it.
     pub auto_cache: bool,
-    /// Whether requests are sent with the client's own credential, where they have one of the
-    /// provider's dialect, instead of the key.
+    /// Whether requests that carry a client credential for the provider's dialect are sent
+    /// with it instead of the key.
     pub client_credentials: bool,
     /// Whether the provider gets a request's trace and id. `None` forwards what the client
-    /// sent or the gateway records; `true` also sends an id where there is none.
+    /// sent or the gateway records; `true` also sends an id if there is none.
     pub trace: Option<bool>,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Leaf {
     /// As configured, truncated for the trace.
     pub(super) value: Option<Value>,
     pub(super) check: Box<dyn Check>,
-    /// What runs on a request that matches, if this is the operation of a processor.
+    /// The processor to run on a matching request, if the operation has one.
     pub(super) bound: Option<BoundProcessor>,
 }
 

@@ -1,4 +1,4 @@
-//! Smart rules: conditions over a request that choose where it goes.
+//! Smart rules: conditions on a request that choose its destination.
 //!
 //! Rules are compiled once, when the configuration is loaded. A route's rules are
 //! tried in order; the first one whose conditions all hold decides. Conditions read

@@ -31,7 +31,7 @@ pub(super) struct Rule {
     pub(super) when: Vec<Condition>,
 }
 
-/// Which rule matched, and why.
+/// The rule that matched, and why.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     /// The first rule whose conditions all held.

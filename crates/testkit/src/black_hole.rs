@@ -28,7 +28,7 @@ impl BlackHole {
             filler
                 .set_nonblocking(true)
                 .expect("a socket takes options");
-            // Those beyond the backlog stay half-open, which is the point.
+            // Connections beyond the backlog stay half-open, as intended.
             let _ = filler.connect(&address);
             sockets.push(filler);
         }

@@ -121,6 +121,13 @@ impl PemIdentity {
 
 fn pem(name: &str, der: &[u8]) -> String {
     let text = STANDARD.encode(der);
+    // OpenSSL reads short lines only.
+    let lines: Vec<_> = text
+        .as_bytes()
+        .chunks(64)
+        .map(String::from_utf8_lossy)
+        .collect();
+    let text = lines.join("\n");
     format!("-----BEGIN {name}-----\n{text}\n-----END {name}-----\n")
 }
 

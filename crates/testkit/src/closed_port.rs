@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use socket2::{Domain, Socket, Type};
 
 /// A port that is bound but never listened on: connections to it are refused, and no other
-/// process is given it meanwhile.
+/// process can get the port.
 #[derive(Debug)]
 pub struct ClosedPort {
     address: SocketAddr,

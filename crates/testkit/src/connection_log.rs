@@ -41,7 +41,7 @@ impl Request {
     }
 }
 
-/// Times that every task may run before something counts as late.
+/// How many times every task may run before an event counts as late.
 const GRACE_YIELDS: usize = 16;
 
 /// The log that connections write and tests read.
@@ -113,8 +113,8 @@ impl ConnectionLog {
         if let Ok(found) = tokio::time::timeout(within, waiting).await {
             return found;
         }
-        // On a busy machine no task may have run for that long: what arrived in time is
-        // noticed before it is called late.
+        // On a busy machine, tasks may not have run for that long, so an event that arrived in
+        // time must be noticed before it counts as late.
         for _ in 0..GRACE_YIELDS {
             tokio::task::yield_now().await;
             if let Some(found) = found(&self.state().connections) {

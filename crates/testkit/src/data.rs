@@ -1,7 +1,7 @@
-//! What tests need from outside the repository: recorded data, servers.
+//! Test dependencies outside the repository: recorded data and servers.
 //!
-//! A test that cannot run must not look like one that passed. Tests read variables that
-//! name such things here and nowhere else; `tests/it/environment_variables.rs` checks that.
+//! A test that cannot run must not look like one that passed. Only this module reads the
+//! variables that name such dependencies; `tests/it/environment_variables.rs` checks that.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -28,7 +28,7 @@ pub fn data(variable: &str) -> Option<PathBuf> {
 }
 
 /// The address of a server that a part of `./test` starts and names in this variable.
-/// Elsewhere the test does nothing: the part is what is counted as run or skipped.
+/// Elsewhere the test does nothing, because the part as a whole is counted as run or skipped.
 pub fn started(variable: &str) -> Option<String> {
     let value = std::env::var(variable).ok();
     if value.is_none() {

@@ -11,28 +11,28 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-/// What the network does.
+/// The state of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It works.
     None,
     /// Every piece arrives this much later.
     Delay(Duration),
-    /// Nothing arrives and nothing fails: connections stay, new ones get no reply. What was
-    /// sent meanwhile arrives after it.
+    /// Nothing arrives and nothing fails: connections stay open, and new ones get no reply.
+    /// Data that is sent during the fault arrives after it.
     Freeze,
-    /// Connections are closed, and new ones as soon as they are made.
+    /// Connections are closed, and new ones as soon as they are established.
     Cut,
-    /// What clients send is lost.
+    /// Data from clients is lost.
     DropToServer,
-    /// What the server sends is lost.
+    /// Data from the server is lost.
     DropToClient,
 }
 
 /// A proxy in front of a server on this machine.
 ///
-/// Connections that lost bytes are closed when the fault ends: their streams make no sense
-/// any more, as after a partition that outlasted the retransmissions.
+/// Connections that lost bytes are closed when the fault ends, because their streams are
+/// corrupt, as after a partition that outlasted the retransmissions.
 #[derive(Debug)]
 pub struct FaultProxy {
     address: SocketAddr,

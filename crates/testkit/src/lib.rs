@@ -22,9 +22,9 @@
 //! # }
 //! ```
 //!
-//! [`Postgres`] hands out databases of a real server, [`Redis`] starts one, and [`FaultProxy`] breaks the network
-//! in front of either. [`data`] and [`started`] locate what is not in the repository, so that no test is skipped
-//! silently.
+//! [`Postgres`] hands out databases of a real server, [`Redis`] starts one, and [`FaultProxy`]
+//! breaks the network in front of either. [`data`] and [`started`] locate dependencies outside
+//! the repository, so that no test is skipped silently.
 //!
 //! Failures panic: this crate is for tests only.
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::started;
 
-/// A running server. Tests create databases of their own on it.
+/// A running server, on which each test creates its own database.
 pub struct Postgres {
     url: String,
 }
@@ -25,7 +25,7 @@ impl Postgres {
         format!("{}/{name}", self.url)
     }
 
-    /// The same server by its host name, which is the one in its certificate.
+    /// The same server by the host name in its certificate.
     pub fn by_name(url: &str) -> String {
         url.replace("@127.0.0.1:", "@localhost:")
     }
@@ -35,7 +35,7 @@ impl Postgres {
         started("MAJORDOMO_POSTGRES_ROOT").expect("set together with MAJORDOMO_POSTGRES")
     }
 
-    /// What `psql` prints for a statement, rows as lines.
+    /// The output of `psql` for a statement, one line per row.
     pub fn sql(&self, database: &str, statement: &str) -> String {
         let url = format!("{}/{database}", self.url);
         psql(&url, statement)

@@ -1,4 +1,4 @@
-//! A Redis or Valkey server of a test's own.
+//! A Redis or Valkey server for a single test.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -11,12 +11,23 @@ use crate::started;
 pub struct Redis {
     program: PathBuf,
     address: SocketAddr,
+    /// Certificate and key.
+    tls: Option<(PathBuf, PathBuf)>,
     child: Option<Child>,
 }
 
 impl Redis {
     /// Starts the server that `tests/cluster/run` names; `None` elsewhere.
     pub fn start() -> Option<Self> {
+        Self::start_with(None)
+    }
+
+    /// The same with TLS only, with a certificate and its key in PEM.
+    pub fn start_tls(certificate: PathBuf, key: PathBuf) -> Option<Self> {
+        Self::start_with(Some((certificate, key)))
+    }
+
+    fn start_with(tls: Option<(PathBuf, PathBuf)>) -> Option<Self> {
         let program = started("MAJORDOMO_REDIS_SERVER")?.into();
         let free = TcpListener::bind(("127.0.0.1", 0)).expect("loopback can be bound");
         let address = free.local_addr().expect("a bound socket has an address");
@@ -24,6 +35,7 @@ impl Redis {
         let mut server = Self {
             program,
             address,
+            tls,
             child: None,
         };
         server.restart_empty();
@@ -40,19 +52,36 @@ impl Redis {
         format!("redis://{}/0", self.address)
     }
 
-    /// Kills it and starts another one in its place, which knows nothing.
+    /// Kills it and starts an empty one in its place.
     pub fn restart_empty(&mut self) {
         self.stop();
         let port = self.address.port().to_string();
-        let child = Command::new(&self.program)
-            .args(["--port", &port, "--bind", "127.0.0.1", "--save", ""])
+        let mut command = Command::new(&self.program);
+        match &self.tls {
+            None => command.args(["--port", &port]),
+            Some((certificate, key)) => command
+                .args([
+                    "--port",
+                    "0",
+                    "--tls-port",
+                    &port,
+                    "--tls-auth-clients",
+                    "no",
+                ])
+                .arg("--tls-cert-file")
+                .arg(certificate)
+                .arg("--tls-key-file")
+                .arg(key),
+        };
+        let child = command
+            .args(["--bind", "127.0.0.1", "--save", ""])
             .args(["--appendonly", "no", "--daemonize", "no"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
         self.child = Some(child.expect("the server starts"));
-        // Connecting is the only sign that it listens.
+        // Only a connection shows that it is listening.
         while TcpStream::connect(self.address).is_err() {
             let ended = self.child.as_mut().map(Child::try_wait);
             assert!(

@@ -1,4 +1,4 @@
-//! Scripts of what an upstream does on a connection.
+//! Scripts of an upstream's behaviour on a connection.
 
 use std::time::Duration;
 

@@ -26,7 +26,7 @@ impl CacheKey {
         blake3::Hash::from_bytes(self.0).to_hex().to_string()
     }
 
-    /// The digest of these fields; their boundaries count.
+    /// The digest of these fields, including their boundaries.
     pub(super) fn of(fields: &[&[u8]]) -> Self {
         let mut hasher = blake3::Hasher::new();
         for field in fields {

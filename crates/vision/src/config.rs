@@ -16,10 +16,10 @@ pub enum History {
 /// Which images are described.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Latest {
-    /// Those of the last message, not counting system messages after it.
+    /// The images of the last message, not counting system messages after it.
     #[default]
     Message,
-    /// Those of all messages since the model's last one.
+    /// The images of all messages since the model's last one.
     Turn,
 }
 

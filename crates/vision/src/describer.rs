@@ -42,7 +42,7 @@ pub(super) fn prompt_text(prompt: &str, question: &str) -> String {
     )
 }
 
-/// Describes an image and records the call, even if it is dropped.
+/// Describes an image and records the call, even if the call is dropped.
 pub(super) async fn call(
     chain: &Chain,
     image: Part,
@@ -101,8 +101,8 @@ async fn fold(mut events: EventStream, assembler: &mut Assembler) -> Result<()> 
     Ok(())
 }
 
-/// Extracts the description from a response. Neither a refusal nor a tool call is one:
-/// no tool was offered.
+/// Extracts the description from a response. A refusal or a tool call is not a description: no
+/// tool was offered.
 fn parse_description(response: &Response) -> std::result::Result<String, String> {
     let refused = matches!(
         response.finish,

@@ -101,9 +101,9 @@ impl Vision {
         self
     }
 
-    /// The engine under a reloaded configuration. Cached descriptions are kept as far as the
-    /// new settings allow, and the limit on concurrent calls is shared. The fetcher belongs
-    /// to the old configuration: the new engine fetches nothing until it is given one
+    /// The engine under a reloaded configuration. Cached descriptions are kept if the new
+    /// settings allow, and the limit on concurrent calls is shared. The fetcher belongs to the
+    /// old configuration: the new engine fetches nothing until it is given one
     /// ([`fetching`](Self::fetching)). It does not join calls of the old engine.
     #[must_use]
     pub fn reconfigured(&self, config: VisionConfig) -> Self {
@@ -234,7 +234,7 @@ impl Vision {
                 CallOrigin::ThisRequest,
             )
         };
-        // No call that could not complete in time.
+        // Make no call that could not complete in time.
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return known().map_or_else(late, |known| (Ok(known), CallOrigin::Shared));
         }
@@ -257,7 +257,7 @@ impl Vision {
         }
     }
 
-    /// Takes a description that another process made into the cache.
+    /// Copies another process's description into the cache.
     async fn find_elsewhere(&self, job: &DescriptionJob) {
         let Some(shared) = &self.shared else {
             return;
@@ -337,7 +337,7 @@ impl Vision {
             .peekable();
         let refused = failed.peek().is_some() && failed.all(super::DescribeCall::is_denied);
         let error = match refused {
-            // A budget, not the describer: nothing was sent.
+            // A budget refused, not the describer: nothing was sent.
             true => Error::new(ErrorKind::Denied, text),
             false => Error::http(502, text),
         };

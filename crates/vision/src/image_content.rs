@@ -12,7 +12,7 @@ pub(super) enum ImageContent {
     Inline(Image),
     /// Its URL.
     Remote(String),
-    /// Something that only the original provider can open: a file id, or invalid base64.
+    /// Content that only the original provider can open: a file id, or invalid base64.
     Unreadable,
 }
 
@@ -39,7 +39,7 @@ impl ImageContent {
         Self::Inline(Image::new(media_type, data.clone()))
     }
 
-    /// What identifies the image: its bytes or its URL.
+    /// The image's identity: its bytes or its URL.
     pub(super) fn content(&self) -> Bytes {
         match self {
             Self::Inline(image) => Bytes::clone(&image.data),

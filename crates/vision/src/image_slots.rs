@@ -24,7 +24,8 @@ pub(super) fn find(prompt: &Prompt) -> Vec<ImageSlot> {
             content: ImageContent::of(image),
         })
     });
-    // Elsewhere they belong to no message; they are instructions, like a system message.
+    // Images elsewhere belong to no message; they count as instructions, like a system
+    // message.
     let in_messages = prompt.messages.iter().map(Message::image_count).sum();
     let elsewhere = prompt.images().skip(in_messages).map(|image| ImageSlot {
         message: None,

@@ -5,9 +5,9 @@
 //! [`Vision::describe`] for a whole request, and [`DescribeForTextOnly`] shapes the requests
 //! of a chain for those targets that take no images.
 //!
-//! Images of the last message are described, and each is replaced by
-//! `[image: <description>]`; earlier ones become `[image: (omitted from history)]`; on
-//! failure an image becomes `[image: (description unavailable)]`. No image is left.
+//! Images of the last message are described, and each is replaced by `[image: <description>]`;
+//! earlier ones become `[image: (omitted from history)]`; on failure an image becomes `[image:
+//! (description unavailable)]`. No image remains.
 //!
 //! The crate uses `majordomo`, `majordomo-wire` (images inside dialect-specific blocks)
 //! and `majordomo-limits` (the byte budget of a request), never the gateway. It starts no
@@ -19,7 +19,7 @@
 //! | `plan`, `prompts` | which images are described, and with which prompt |
 //! | `image_slots`, `image_content` | the images of a request and their content |
 //! | `describer`, `single_flight`, `fetch` | calls a describer, at most once per description |
-//! | `cache`, `scope`, `shared` | known descriptions, of all requests, of one and of other processes |
+//! | `cache`, `scope`, `shared` | known descriptions: of all requests, of one request, and of other processes |
 //! | `marker`, `outcome`, `config` | texts, results and settings |
 
 mod cache;
@@ -44,6 +44,6 @@ pub use engine::Vision;
 pub use fetch::FetchImage;
 pub use marker::{MAX_DESCRIPTION_BYTES, OMITTED, UNAVAILABLE};
 pub use outcome::{DescribeCall, Described, FROM_CACHE, ImageDisposition, ImageOutcome};
-pub use scope::Scope;
+pub use scope::{Scope, UsedDescriptions};
 pub use shared::SharedDescriptions;
 pub use text_only::{DescribeForTextOnly, Describers};

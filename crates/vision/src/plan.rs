@@ -1,4 +1,4 @@
-//! Decides how each image is replaced, and which ones need a describer.
+//! Decides how each image is replaced, and which images need a describer.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,13 +7,14 @@ use bytes::Bytes;
 use majordomo::llm::Prompt;
 use majordomo::{Chain, Model, Role};
 
-use super::cache::{self, CacheKey, DescriptionCache};
+use super::cache::{self, CacheKey, Description, DescriptionCache};
 use super::config::{History, Latest, VisionConfig};
 use super::image_content::ImageContent;
 use super::image_slots::{self, ImageSlot};
 use super::outcome::{ImageDisposition, ImageOutcome};
 use super::prompts::DescribePrompts;
 use super::scope::Scope;
+use super::single_flight::CallOrigin;
 use super::{OMITTED, UNAVAILABLE};
 
 /// A description to obtain, for one or several images.
@@ -26,7 +27,7 @@ pub(super) struct DescriptionJob {
 }
 
 impl DescriptionJob {
-    /// Whether a description stays right: inline bytes never change.
+    /// Whether a description stays valid: inline bytes never change.
     pub(super) fn is_lasting(&self) -> bool {
         matches!(self.content, ImageContent::Inline(_))
     }
@@ -125,7 +126,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What identifies an image; empty if it is not described.
+    /// The identity of an image; empty if it is not described.
     fn content(&self, slot: &ImageSlot) -> Bytes {
         let matters = self.is_latest(slot) || self.config.history == History::Cached;
         match matters && self.describers.is_some() {
@@ -185,13 +186,24 @@ impl<'a> Planner<'a> {
             History::Omit => None,
             History::Cached => {
                 let job = self.job(slot, content, prompts).ok();
-                job.and_then(|job| cache.get(&job.key))
+                job.and_then(|job| self.known(&job.key, cache))
             }
         };
         match known {
             Some(known) => Replacement::Ready(known.to_string(), ImageDisposition::FromCache),
             None => Replacement::Ready(OMITTED.to_owned(), ImageDisposition::Omitted),
         }
+    }
+
+    /// A description that needs no call. It is the request's from now on.
+    fn known(&self, key: &CacheKey, cache: &DescriptionCache) -> Option<Description> {
+        if let Some((result, _)) = self.scope.result(key) {
+            return result.ok();
+        }
+        let known = cache.get(key)?;
+        let result = Ok(Arc::clone(&known));
+        self.scope.store(*key, result, CallOrigin::Shared);
+        Some(known)
     }
 
     /// The job for an image, or why there is none.

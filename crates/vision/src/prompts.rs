@@ -21,7 +21,7 @@ pub(super) struct DescribePrompt {
     pub(super) key: CacheKey,
 }
 
-/// Where a question is found.
+/// The location of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum QuestionSource {
     /// In the messages of a turn.

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use majordomo::Chain;
 use majordomo::chain::{AttemptGate, AttemptKind, GateDecision, PendingAttempt};
 
-use super::cache::CacheKey;
+use super::cache::{CacheKey, Description};
 use super::outcome::DescribeCall;
 use super::single_flight::{CallOrigin, DescriptionResult};
 
-/// One request of one client: its key, its descriptions so far, and the calls they took.
-/// Clones share all of it, so a chain's second attempt does not call again.
+/// One request of one client: its key, its descriptions so far, and their calls. Clones share
+/// this state, so a chain's second attempt does not call again.
 #[derive(Clone)]
 pub struct Scope(Arc<ScopeState>);
 
@@ -25,6 +25,21 @@ struct ScopeState {
     gate: Option<Arc<dyn AttemptGate>>,
 }
 
+/// The descriptions by which images of a request were replaced, for a later
+/// [preview](crate::Vision::preview) of the same request.
+#[derive(Clone, Debug, Default)]
+pub struct UsedDescriptions(HashMap<CacheKey, Description>);
+
+/// What an entry takes besides its text.
+const ENTRY_BYTES: usize = 96;
+
+impl UsedDescriptions {
+    /// About how much memory they take.
+    pub fn bytes(&self) -> usize {
+        self.0.values().map(|text| text.len() + ENTRY_BYTES).sum()
+    }
+}
+
 /// The gate of a request's chain, for calls that describe.
 struct DescribeGate(Arc<dyn AttemptGate>);
 
@@ -35,16 +50,35 @@ impl AttemptGate for DescribeGate {
 }
 
 impl Scope {
-    /// A request of the client with this key name; empty without keys. Descriptions are
-    /// cached for that key alone.
+    /// A request of the client with this key name; empty without keys. Descriptions are cached
+    /// only for that key.
     pub fn of_key(name: impl Into<String>) -> Self {
         Self::new(name.into(), None)
     }
 
-    /// Like [`of_key`](Self::of_key); the gate is asked before every call, as about an
-    /// attempt of the kind [`Describe`](AttemptKind::Describe).
+    /// Like [`of_key`](Self::of_key); the gate is consulted before every call, with an attempt
+    /// of the kind [`Describe`](AttemptKind::Describe).
     pub fn gated(name: impl Into<String>, gate: Arc<dyn AttemptGate>) -> Self {
         Self::new(name.into(), Some(gate))
+    }
+
+    /// A past request: a preview replaces its images by what replaced them then.
+    pub fn of_past(name: impl Into<String>, used: &UsedDescriptions) -> Self {
+        let scope = Self::of_key(name);
+        for (key, text) in &used.0 {
+            scope.store(*key, Ok(Arc::clone(text)), CallOrigin::Shared);
+        }
+        scope
+    }
+
+    /// The descriptions used so far.
+    pub fn used(&self) -> UsedDescriptions {
+        let results = lock(&self.0.result);
+        let known = results.iter().filter_map(|(key, (result, _))| {
+            let text = result.as_ref().ok()?;
+            Some((*key, Arc::clone(text)))
+        });
+        UsedDescriptions(known.collect())
     }
 
     fn new(key: String, gate: Option<Arc<dyn AttemptGate>>) -> Self {

@@ -5,11 +5,12 @@ use std::time::Duration;
 use majordomo::BoxFuture;
 
 /// A cache beyond this process. Descriptions are found by a digest of the image, the prompt,
-/// the describers and the client's key, so no client reads those of another.
+/// the describers and the client's key, so no client reads another client's descriptions.
 pub trait SharedDescriptions: Send + Sync {
-    /// A description, or `None` soon: an image waits for this before it is described.
+    /// A description, or `None`; must return soon, because the image waits for it before it is
+    /// described.
     fn find<'a>(&'a self, digest: &'a str) -> BoxFuture<'a, Option<String>>;
 
-    /// Keeps a description. Must not block.
+    /// Stores a description. Must not block.
     fn keep(&self, digest: &str, description: &str, lasts: Duration);
 }

@@ -10,8 +10,8 @@ use majordomo::{BoxFuture, Chain, Request, Result};
 use super::engine::Vision;
 use super::scope::Scope;
 
-/// The describers of each target. Those of a service take precedence over those of its
-/// model, and those over the route's.
+/// The describers of each target. A service's take precedence over its model's, which take
+/// precedence over the route's.
 #[derive(Clone, Debug, Default)]
 pub struct Describers {
     services: HashMap<String, Chain>,
@@ -59,8 +59,8 @@ impl Describers {
     }
 }
 
-/// Shapes the requests of a chain: a target that takes no images gets descriptions
-/// instead of being skipped; others get the images.
+/// Shapes the requests of a chain: a target that takes no images gets descriptions instead of
+/// being skipped; all others get the images.
 ///
 /// Created per request, since it belongs to one client; see `Chain::shaped_by`. The
 /// calls are recorded in the scope.

@@ -1,7 +1,7 @@
 //! The arguments of a tool call, as a text and as an object.
 //!
-//! Models do write invalid JSON. Dialects whose arguments are a string carry it as
-//! it is; the others get it as a string inside an object.
+//! Models do write invalid JSON. Dialects whose arguments are a string carry it unchanged; all
+//! others get it as a string inside an object.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::loss::{LossVerb, Losses};
 use bytes::BytesMut;
 use majordomo_llm::Part;
 
-/// What a call without arguments has.
+/// The arguments of a call without any.
 pub(crate) const NO_ARGUMENTS: &str = "{}";
 
 /// Reads arguments: a JSON text, or the value itself. Null is empty, and so is an

@@ -1,7 +1,8 @@
 //! An error as a client sees it, in any dialect.
 //!
-//! A client learns less than a chain knows, and a gateway also rejects requests that never
-//! reach a chain. Both become a [`ClientError`], and codecs write nothing else.
+//! A client sees only a part of a chain's error, and a gateway also rejects requests that
+//! never reach a chain. Both become a [`ClientError`], the only form of error that codecs
+//! write.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The codec traits, and what every codec guarantees.
+//! The codec traits, and the guarantees of every codec.
 //!
 //! - Readers map messages (or items) one to one: nothing is merged, a system
 //!   message in the middle stays there, and a tool result is a [`Role::Tool`]
@@ -35,8 +35,8 @@ pub trait Codec: Send + Sync {
     /// Writes a request for a target of this dialect.
     fn write_request(&self, request: &Request, to: &Outgoing<'_>) -> Written;
 
-    /// Returns how to read the response to a request whose forced call this dialect can
-    /// only emulate. It must be applied to what the readers return.
+    /// Returns the reader for the response to a request whose forced call this dialect can
+    /// only emulate. It must be applied to the results of the other readers.
     fn emulated_call(&self, _request: &Request, _to: &Outgoing<'_>) -> Option<EmulatedCall> {
         None
     }
@@ -48,7 +48,7 @@ pub trait Codec: Send + Sync {
     /// Writes a whole response for a client of this dialect.
     fn write_response(&self, response: &Response, reply: &Reply) -> Written;
 
-    /// Returns what responses to this client's request depend on, for
+    /// Returns the parts of this client's request on which its responses depend, for
     /// [`Reply::echo`].
     fn echo(&self, _request: &Request) -> RequestEcho {
         RequestEcho::default()
@@ -79,7 +79,7 @@ pub trait Codec: Send + Sync {
     /// seconds).
     fn write_models(&self, models: &[ModelInfo], created: u64) -> Bytes;
 
-    /// Writes a page of a model list; `more` if others follow it.
+    /// Writes a page of a model list; `more` if further pages follow.
     fn write_model_page(&self, models: &[ModelInfo], _more: bool, created: u64) -> Bytes {
         self.write_models(models, created)
     }
@@ -156,7 +156,7 @@ pub struct Incoming {
     pub request: Request,
 }
 
-/// What a writer needs to know about the target.
+/// The properties of a target that a writer needs.
 #[derive(Clone, Debug)]
 pub struct Outgoing<'a> {
     /// The model's id at the target.
@@ -172,7 +172,7 @@ pub struct Outgoing<'a> {
     /// Responses: whether the provider may store the response, for requests
     /// read from other dialects.
     pub store: Option<bool>,
-    /// Ollama: what is known about the server and its model.
+    /// Ollama: known properties of the server and its model.
     pub ollama: crate::ollama::OllamaTarget,
 }
 
@@ -197,13 +197,13 @@ impl<'a> Outgoing<'a> {
     }
 }
 
-/// An encoded body, and what it could not express.
+/// An encoded body, with its losses.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Written {
     /// The body.
     pub body: Bytes,
-    /// What the dialect could not express.
+    /// The parts that the dialect could not express.
     pub losses: Vec<Loss>,
 }
 
@@ -220,7 +220,7 @@ pub struct Reply {
     pub stream_usage: bool,
     /// Number of the first generated call id.
     pub first_call: usize,
-    /// What the response repeats of its request.
+    /// The parts of the request that the response repeats.
     pub echo: RequestEcho,
     /// Messages: the estimated input tokens, until the provider reports them.
     pub estimated_input: Option<u64>,
@@ -235,7 +235,7 @@ pub struct FailedResponse<'a> {
     pub status: u16,
     /// Looks up a header by its lower-case name.
     pub header: &'a dyn Fn(&str) -> Option<&'a str>,
-    /// The body, or as much of it as was read.
+    /// The body, or the part of it that was read.
     pub body: &'a [u8],
     /// The current time, to resolve a `retry-after` date.
     pub now: SystemTime,

@@ -13,7 +13,7 @@ use majordomo_llm::Json;
 
 use crate::json::{self, write_string};
 
-/// What the arguments of a call begin and end with.
+/// The beginning and end of a call's arguments.
 pub(crate) const ARGUMENTS_START: &str = r#"{"input":""#;
 pub(crate) const ARGUMENTS_END: &str = r#""}"#;
 
@@ -24,12 +24,12 @@ pub(crate) fn input_parameters() -> Json {
     )
 }
 
-/// Adds the format that the input must have to a tool's description, for models that are
-/// not constrained by it.
+/// Adds the required format of the input to a tool's description, for models that are not
+/// constrained by it.
 pub(crate) fn describe_format(description: Option<&str>, format: Option<&str>) -> Option<String> {
     let grammar = format.and_then(|format| {
         let format: serde_json::Value = serde_json::from_str(format).ok()?;
-        // Chat Completions nests what Responses has flat.
+        // Chat Completions nests the fields that Responses has flat.
         let grammar = format.get("grammar").unwrap_or(&format);
         let definition = grammar.get("definition")?.as_str()?.to_owned();
         let syntax = grammar.get("syntax").and_then(|syntax| syntax.as_str());
@@ -93,12 +93,12 @@ pub(crate) fn unwrap_input(arguments: &str) -> Cow<'_, str> {
 
 /// Decodes an input from fragments of the arguments.
 ///
-/// Emits nothing for arguments that do not begin with `input`: [`unwrap_input`] decides
-/// about these when they are complete.
+/// Emits nothing for arguments that do not begin with `input`: [`unwrap_input`] handles these
+/// when they are complete.
 #[derive(Debug, Default)]
 pub(crate) struct InputDecoder {
     state: DecoderState,
-    /// The beginning of the arguments, or of an escape, that is not decided yet.
+    /// The ambiguous beginning of the arguments or of an escape.
     pending: String,
 }
 
@@ -197,7 +197,7 @@ fn decode_escape(escape: &str) -> Option<String> {
 enum HeadMatch {
     Incomplete,
     Mismatch,
-    /// Where the text starts.
+    /// The start of the text.
     At(usize),
 }
 

@@ -25,8 +25,8 @@ const SEPARATOR: &str = "__";
 
 /// Returns the name of a tool for dialects without namespaces.
 ///
-/// It depends on nothing but the two names, so it is the same in every request of a
-/// session. A name that is too long ends with a hash.
+/// It depends only on the two names, so it is the same in every request of a session. A name
+/// that is too long ends with a hash.
 pub(crate) fn flat_name(namespace: Option<&str>, name: &str) -> String {
     let Some(namespace) = namespace.filter(|namespace| !namespace.is_empty()) else {
         return name.to_owned();
@@ -95,8 +95,8 @@ impl DeclaredTools {
     }
 }
 
-/// Returns the native fields of a tool that belong to `dialect`; otherwise records what
-/// the conversion to a function changed.
+/// Returns the native fields of a tool that belong to `dialect`; otherwise records the changes
+/// of the conversion to a function.
 pub(crate) fn own_fields<'t>(
     tool: &'t Tool,
     dialect: &Dialect,

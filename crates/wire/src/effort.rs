@@ -1,4 +1,4 @@
-//! Reasoning effort names, for the dialects that know all of them.
+//! Reasoning effort names, for the dialects that have all of them.
 
 use majordomo_llm::Effort;
 

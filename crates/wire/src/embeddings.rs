@@ -8,7 +8,7 @@ use majordomo_llm::{EmbeddingRequest, EmbeddingResponse, Error, ErrorKind, Resul
 use crate::failure::ErrorBody;
 use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, object};
 
-/// How a provider takes texts to embed.
+/// The form in which a provider takes texts to embed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmbeddingProtocol {
     /// `POST /embeddings`.
@@ -41,7 +41,7 @@ impl EmbeddingProtocol {
                 if let Some(dimensions) = request.dimensions {
                     o.number("dimensions", dimensions);
                 }
-                // Its default is to embed the start of a text that is too long.
+                // By default, it embeds only the start of a text that is too long.
                 if self == Self::Ollama {
                     o.bool("truncate", false);
                 }
@@ -144,7 +144,7 @@ impl<'a> EmbeddingFields<'a> {
     }
 }
 
-/// One embedding and its index, which is its place unless it says otherwise.
+/// One embedding with its index, which defaults to its position.
 fn entry(
     protocol: EmbeddingProtocol,
     place: u64,

@@ -1,7 +1,7 @@
-//! A tool call that a dialect without forced calls is made to write as constrained text.
+//! A forced tool call, emulated as constrained text in a dialect without forced calls.
 //!
 //! The output is constrained to `{"name":…,"arguments":…}`, and a response of that form is
-//! read as the call. A response with calls of its own, or with another text, stays as it is.
+//! read as the call. A response that already has calls, or another text, is not changed.
 //!
 //! Uses `json` and `tool_call_limits` only.
 
@@ -26,8 +26,8 @@ pub struct EmulatedCall {
 }
 
 impl EmulatedCall {
-    /// Returns what a request demands: `None` unless it forces a call of a tool that it has
-    /// and leaves the output's format free.
+    /// Returns the demand of a request: `None` unless it forces a call of one of its tools and
+    /// leaves the output's format free.
     pub(crate) fn of(prompt: &Prompt) -> Option<Self> {
         let names: Vec<String> = demanded(prompt).map(|tool| tool.name.clone()).collect();
         (!names.is_empty()).then(|| Self {
@@ -197,7 +197,7 @@ impl EmulatedCallReader {
         }
     }
 
-    /// Forwards the text as what it is.
+    /// Forwards the text as plain text.
     fn release(&mut self, events: &mut Vec<Event>) {
         let held = self.held.take().filter(|held| !held.is_empty());
         events.extend(held.map(Event::Text));

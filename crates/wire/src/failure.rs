@@ -1,4 +1,4 @@
-//! Error bodies, as far as they are the same in all dialects.
+//! Error bodies, in the forms that all dialects share.
 //!
 //! Proxies and compatible servers return error bodies of every shape, so every
 //! dialect reads all of them. Classification happens elsewhere.

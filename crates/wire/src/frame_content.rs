@@ -1,4 +1,4 @@
-//! What a frame of a stream carries, found without parsing it.
+//! The content of a stream's frame, found without parsing the frame.
 //!
 //! For streams that are forwarded as bytes: their output is counted, but not decoded.
 //! A frame in an unusual notation is not recognized and counts as empty.
@@ -30,7 +30,7 @@ pub(crate) fn first_text<'a>(frame: &'a [u8], keys: &[memmem::Finder<'_>]) -> Op
     keys.iter().find_map(|key| text_of(frame, key))
 }
 
-/// The text under the first occurrence of a key, unless it is empty or no string.
+/// The text under the first occurrence of a key, unless it is empty or not a string.
 fn text_of<'a>(frame: &'a [u8], key: &memmem::Finder<'_>) -> Option<&'a [u8]> {
     let value = key.find_iter(frame).find_map(|at| {
         let rest = &frame[at + key.needle().len()..];

@@ -18,12 +18,12 @@
 //! ```
 //!
 //! Every dialect has a folder with the same files: `read_request`, `read_message` and
-//! `read_part` read what a client sends, tool results included, `write_*` are their
-//! counterparts, `response` and `stream_*` handle what comes back. They share `arguments`,
-//! `base64`, `client_error`, `conversation`, `custom_input`, `declared_tool`, `effort`, `emulated_call`,
-//! `failure`, `frame_content`, `framing`, `function_tool`, `json`, `loss`, `opaque_images`, `open_calls`, `overlong`, `request_echo`,
-//! `rfc3339`, `sealed_state`, `splice` and `tool_call_limits`, and use each other only where two
-//! dialects of one vendor overlap.
+//! `read_part` read a client's request, tool results included, `write_*` are their
+//! counterparts, `response` and `stream_*` handle responses. They share `arguments`, `base64`,
+//! `client_error`, `conversation`, `custom_input`, `declared_tool`, `effort`, `emulated_call`,
+//! `failure`, `frame_content`, `framing`, `function_tool`, `json`, `loss`, `opaque_images`,
+//! `open_calls`, `overlong`, `request_echo`, `rfc3339`, `sealed_state`, `splice` and
+//! `tool_call_limits`, and use each other only where two dialects of one vendor overlap.
 
 mod anthropic_messages;
 mod arguments;

@@ -1,4 +1,4 @@
-//! What a dialect cannot express, and what a writer does about it.
+//! Losses: parts that a dialect cannot express, and how a writer handles them.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -7,7 +7,7 @@ use majordomo_llm::{Change, Dialect, FinishReason, Native, Part};
 
 use crate::json;
 
-/// What happened to a field that a dialect cannot express as it is.
+/// How a writer handled a field that the dialect cannot express unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LossVerb {
@@ -17,7 +17,7 @@ pub enum LossVerb {
     Adjusted,
     /// Content was put into another order.
     Changed,
-    /// Another kind of value was written that says the same.
+    /// An equivalent value of another kind was written.
     Converted,
     /// Nothing was written for it.
     Dropped,
@@ -25,7 +25,7 @@ pub enum LossVerb {
     Folded,
     /// Several values were written as one.
     Joined,
-    /// It was written at another place.
+    /// It was written in another place.
     Moved,
     /// A flag was written as a prefix of the text.
     Prefixed,
@@ -60,12 +60,12 @@ impl fmt::Display for LossVerb {
     }
 }
 
-/// A part of a request or response that a dialect could not express as it was.
+/// A part of a request or response that a dialect could not express unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// The field, by its name in the contract or in the client's dialect.
     pub field: String,
-    /// What happened to it.
+    /// How it was handled.
     pub verb: LossVerb,
     /// The reason, in a few words.
     pub why: String,
@@ -104,8 +104,8 @@ const TRANSPORT: &[&str] = &[
     "eval_duration",
 ];
 
-/// Prefixes of fields that are not part of the content: those in which a server
-/// repeats the request, and those that only direct the writer.
+/// Prefixes of fields that are not part of the content: fields in which a server repeats the
+/// request, and fields that only direct the writer.
 const DIRECTIVES: &[&str] = &["echo.", "field."];
 
 /// The kind of an item that declares tools inside the conversation.
@@ -117,7 +117,7 @@ impl Losses {
         self.record(LossVerb::Dropped, field, why);
     }
 
-    /// Records what happened to a field, once per verb.
+    /// Records how a field was handled, once per verb.
     pub(crate) fn record(&mut self, verb: LossVerb, field: &str, why: impl Into<String>) {
         if self.has(verb, field) {
             return;
@@ -178,7 +178,7 @@ impl Losses {
     /// Records a part that cannot be written, by its kind.
     pub(crate) fn part(&mut self, part: &Part, why: &str) {
         let kind = match part {
-            // Its tools are written, and listed, with the others.
+            // Its tools are written, and listed, with all other tools.
             Part::Opaque(block) if block.kind == ADDITIONAL_TOOLS => return,
             Part::Text(_) => "text",
             Part::Refusal(_) => "refusal",
@@ -187,12 +187,12 @@ impl Losses {
             Part::ToolCall(_) => "tool_call",
             Part::ToolResult(_) => "tool_result",
             Part::File(_) => "file",
-            Part::Opaque(block) => &block.kind,
+            Part::Opaque(block) => named(&block.kind),
         };
         self.add(kind, why);
     }
 
-    /// Records a finish reason that a client will read as another one.
+    /// Records a finish reason that a client will read as a different one.
     pub(crate) fn finish(&mut self, reason: &FinishReason, understood: &FinishReason) {
         if reason != understood {
             let why = format!("reported as {understood:?}");
@@ -206,9 +206,35 @@ impl Losses {
     }
 }
 
+/// The kind of a block; of one without a type, what it is.
+fn named(kind: &str) -> &str {
+    match kind.strip_suffix('.').unwrap_or(kind) {
+        "" => "content",
+        kind => kind,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use majordomo_llm::{Json, Opaque};
+
     use super::*;
+
+    #[test]
+    fn a_block_without_a_type_is_listed_by_a_name() {
+        for (kind, name) in [
+            ("", "content"),
+            ("content.", "content"),
+            ("content.input_audio", "content.input_audio"),
+            ("document", "document"),
+        ] {
+            let raw = Json::parse("{}").unwrap();
+            let block = Opaque::new(Dialect::new("x"), kind, raw);
+            let mut losses = Losses::default();
+            losses.part(&Part::Opaque(block), "unknown");
+            assert_eq!(losses.into_vec()[0].field, name);
+        }
+    }
 
     #[test]
     fn each_field_is_listed_once_in_order_of_its_first_loss() {

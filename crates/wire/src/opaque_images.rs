@@ -34,7 +34,7 @@ impl ImageForms {
         self.part_of(kind, keep(raw))
     }
 
-    /// Like [`part`](Self::part), from a text that is kept already.
+    /// Like [`part`](Self::part), for a text that is already stored.
     pub(crate) fn part_of(&self, kind: impl Into<String>, raw: Json) -> Part {
         let spans = self.find(raw.as_str());
         let block = Opaque::new(self.origin.clone(), kind, raw);
@@ -82,7 +82,7 @@ impl ImageForms {
         if unread.is_empty() {
             return;
         }
-        // A reader may look into a block, and then keep all of it.
+        // A reader may inspect a block, and then keep it as a whole.
         let declared: HashSet<&str> = prompt.images().filter_map(declared_text).collect();
         unread.retain(|image| !declared.contains(image));
         for image in unread {
@@ -131,19 +131,22 @@ fn declared_text(image: ImageRef<'_>) -> Option<&str> {
 }
 
 /// The fields that identify images, in any dialect.
-const FIELDS: [&str; 8] = [
+const FIELDS: [&str; 11] = [
     "type",
     "file",
     "file_data",
     "file_url",
     "fileData",
+    "filename",
+    "image",
+    "image_url",
     "inlineData",
     "inline_data",
     "source",
 ];
 
 /// An object inside a block.
-pub(crate) struct BlockObject<'a>(JsonObject<'a, 8>);
+pub(crate) struct BlockObject<'a>(JsonObject<'a, 11>);
 
 impl<'a> BlockObject<'a> {
     /// The string in one of [`FIELDS`].
@@ -157,13 +160,39 @@ impl<'a> BlockObject<'a> {
         self.0.field(index)
     }
 
-    /// Whether its type is one that some dialect has for images. Clients and servers mix
-    /// them up, and no dialect uses one of them for anything else.
+    /// Whether its type denotes an image in any dialect. Clients and servers mix these types
+    /// up, and no dialect uses one of them for anything else.
     pub(crate) fn has_image_type(&self) -> bool {
-        let known = ["image", "image_url", "input_image", "image_file"];
+        let known = [
+            "image",
+            "image_base64",
+            "image_embeds",
+            "image_file",
+            "image_url",
+            "input_image",
+            "output_image",
+        ];
         self.text("type")
             .is_some_and(|kind| known.contains(&&*kind))
     }
+
+    /// Whether it has no type, and an image by URL: vLLM reads `image_url`, DashScope
+    /// `image`, and the mask of an image tool is one. A schema may have fields of these names,
+    /// but no URL there.
+    pub(crate) fn is_untyped_image(&self) -> bool {
+        let urls = [self.raw("image_url"), self.raw("image")];
+        self.raw("type").is_none()
+            && urls.into_iter().flatten().any(|value| {
+                let url = text(value).or_else(|| text_field(value, &["url"]));
+                url.is_some_and(|url| is_url(&url))
+            })
+    }
+}
+
+fn is_url(text: &str) -> bool {
+    ["https://", "http://", "data:"]
+        .iter()
+        .any(|scheme| starts_with(text, scheme))
 }
 
 /// The string in a field of an object, given its names.
@@ -175,15 +204,28 @@ pub(crate) fn text_field<'a, const N: usize>(
     (0..N).find_map(|name| object.field(name)).and_then(text)
 }
 
+/// Whether the data of a file is an image: as a data URL, or by its first bytes.
+pub(crate) fn is_image_file_data(data: &str) -> bool {
+    is_image_data_url(data) || is_image_base64("", data)
+}
+
 /// Whether a text is a data URL of an image.
-pub(crate) fn is_image_data_url(url: &str) -> bool {
-    let data = url
-        .strip_prefix("data:")
-        .and_then(|rest| rest.split_once(','));
+fn is_image_data_url(url: &str) -> bool {
+    let scheme = "data:";
+    let rest = url.get(scheme.len()..).filter(|_| starts_with(url, scheme));
+    let data = rest.and_then(|rest| rest.split_once(','));
     data.is_some_and(|(head, data)| {
         let media_type = head.split(';').next().unwrap_or_default();
         is_image_base64(media_type, data)
     })
+}
+
+/// Whether a media type says nothing about what a file is.
+pub(crate) fn is_generic_type(media_type: &str) -> bool {
+    let generic = ["", "application/octet-stream", "binary/octet-stream"];
+    generic
+        .iter()
+        .any(|name| media_type.eq_ignore_ascii_case(name))
 }
 
 /// Whether encoded data is an image, by its media type or, if that is generic, its first
@@ -196,7 +238,7 @@ pub(crate) fn is_image_base64(media_type: &str, data: &str) -> bool {
     is_image_type(&file_media_type(media_type, &head))
 }
 
-/// Whether a media type is one of images.
+/// Whether a media type denotes an image.
 pub(crate) fn is_image_type(media_type: &str) -> bool {
     starts_with(media_type, "image/")
 }
@@ -204,6 +246,11 @@ pub(crate) fn is_image_type(media_type: &str) -> bool {
 fn starts_with(text: &str, start: &str) -> bool {
     let head = text.get(..start.len());
     head.is_some_and(|head| head.eq_ignore_ascii_case(start))
+}
+
+/// Whether the extension of a URL or file name is that of an image.
+pub(crate) fn is_named_as_image(name: &str) -> bool {
+    media_type_of_extension(name).is_some()
 }
 
 /// The media type of an image URL, by its extension.
@@ -221,13 +268,10 @@ pub(crate) fn media_type_of_extension(url: &str) -> Option<&'static str> {
     })
 }
 
-/// The media type of a file: a generic one gives way to that of an image, by its bytes.
+/// The media type of a file. If the declared type is generic and the bytes are an image, its
+/// type is used.
 pub(crate) fn file_media_type(declared: &str, data: &[u8]) -> String {
-    let generic = ["", "application/octet-stream", "binary/octet-stream"];
-    if generic
-        .iter()
-        .any(|name| declared.eq_ignore_ascii_case(name))
-    {
+    if is_generic_type(declared) {
         let sniffed = majordomo_image_header::sniff(data).map(|format| format.media_type());
         if let Some(image) = sniffed.filter(|media_type| is_image_type(media_type)) {
             return image.to_owned();

@@ -15,9 +15,9 @@ pub(crate) struct OpenCall {
 /// The open calls, oldest first.
 #[derive(Default)]
 pub(crate) struct OpenCalls {
-    /// `None` once answered.
+    /// `None` once it has a result.
     calls: Vec<Option<OpenCall>>,
-    /// All calls before this index are answered.
+    /// All calls before this index have results.
     first: usize,
     by_id: CallQueues,
     by_name: CallQueues,

@@ -1,7 +1,7 @@
-//! The words by which clients recognise a request that is too long.
+//! The phrases by which clients recognise a request that is too long.
 //!
-//! Agents compact their conversation when they find them, and most look at the message
-//! rather than at a code. Each dialect's error has its vendor's own words.
+//! Agents compact their conversation when they find such a phrase, and most look at the
+//! message rather than at a code. Each dialect's error uses its vendor's own words.
 
 use majordomo_llm::Class;
 
@@ -9,9 +9,9 @@ use crate::ClientError;
 
 /// A vendor's words for a request that is too long.
 pub(crate) struct OverlongWords {
-    /// Found in every such message of this vendor.
+    /// The phrase that every such message of this vendor contains.
     pub(crate) mark: &'static str,
-    /// Put before a message without them.
+    /// The prefix for a message without these words.
     pub(crate) sentence: &'static str,
 }
 

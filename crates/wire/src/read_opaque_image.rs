@@ -39,7 +39,7 @@ pub fn read_opaque_image(block: &Opaque, index: usize) -> Option<Part> {
         Protocol::Chat | Protocol::Messages => {
             format!("{{\"messages\":[{{\"role\":\"user\",\"content\":[{image}]}}]}}")
         }
-        // What its decoder does not recognize has no other form.
+        // If its decoder does not recognize it, it has no other form.
         Protocol::Ollama => return None,
     };
     let incoming = protocol.codec().read_request(Bytes::from(body)).ok()?;

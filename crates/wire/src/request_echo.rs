@@ -1,4 +1,4 @@
-//! What a response repeats of its request.
+//! The parts of a request that its response repeats.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::declared_tool::{DeclaredTool, DeclaredTools};
 /// The parts of a request that its response depends on: fields that the dialect's
 /// responses repeat, and how the client declared its tools.
 ///
-/// Made by [`Codec::echo`](crate::Codec::echo). Cheap to clone, and independent of the
+/// Created by [`Codec::echo`](crate::Codec::echo). Cheap to clone, and independent of the
 /// request, which may be large.
 #[derive(Clone, Debug, Default)]
 pub struct RequestEcho(Option<Arc<EchoedRequest>>);
@@ -32,7 +32,7 @@ impl RequestEcho {
         found.map(|(_, value)| value)
     }
 
-    /// How the client declared the tool that models know by this name; `None` for a plain
+    /// The client's declaration of the tool that models know by this name; `None` for a plain
     /// function.
     pub(crate) fn tool(&self, name: &str) -> Option<&DeclaredTool> {
         self.0.as_deref()?.tools.get(name)

@@ -1,15 +1,15 @@
 //! Reasoning state of one dialect, sealed into a field that clients of another dialect
 //! send back.
 //!
-//! Claude's and Gemini's signatures and OpenAI's encrypted reasoning mean something to
-//! their own provider only, but they must come back with the next request. Messages and
-//! Responses have a field for such state that clients do not interpret: `signature` (or
-//! `data`) and `encrypted_content`. A response writer of these dialects seals state of
-//! another origin into it, and [`restore_reasoning`] opens it for a target of that origin.
+//! Claude's and Gemini's signatures and OpenAI's encrypted reasoning are meaningful only to
+//! their own provider, but they must come back with the next request. Messages and Responses
+//! have a field for such state that clients do not interpret: `signature` (or `data`) and
+//! `encrypted_content`. A response writer of these dialects seals state of another origin into
+//! it, and [`restore_reasoning`] opens it for a target of that origin.
 //!
 //! A seal names its origin and carries a checksum over its content and the reasoning text.
-//! Nothing but the fields in [`CARRIED`] can come out of one, so a forged seal yields at
-//! most a signature, which the provider itself verifies (ADR 0052).
+//! Only the fields in [`CARRIED`] are taken from a seal, so a forged one yields at most a
+//! signature, which the provider itself verifies (ADR 0052).
 
 use bytes::BytesMut;
 use majordomo_llm::{Change, Dialect, Message, Native, Part, Reasoning, Request};
@@ -23,7 +23,7 @@ use crate::splice::member;
 /// Begins every seal; the number is the format's version.
 const PREFIX: &str = "majordomo1.";
 
-/// Where the fields of each dialect's state are kept, and which of them are carried.
+/// The location of each dialect's state, and the fields of it that are carried.
 const CARRIED: &[(Protocol, &[&str])] = &[
     (Protocol::Messages, &["signature", "data"]),
     (Protocol::Responses, &["id", "encrypted_content"]),
@@ -43,7 +43,7 @@ const HOLDERS: &[(Protocol, &[&str])] = &[
     (Protocol::Responses, &["encrypted_content"]),
 ];
 
-/// What sealed state belongs to.
+/// The kind of value to which sealed state belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SealedFor {
     /// The reasoning that has the seal.
@@ -127,8 +127,8 @@ fn carried(dialect: &Dialect) -> Option<&'static [&'static str]> {
     found.map(|(_, names)| *names)
 }
 
-/// FNV-1a, 64 bits, over the payload and the text that it belongs to. It detects what
-/// clients truncate or edit; it is no proof of origin.
+/// FNV-1a, 64 bits, over the payload and its text. It detects truncation and edits by clients;
+/// it does not prove the origin.
 fn checksum(payload: &[u8], text: &str) -> u64 {
     let bytes = payload.iter().chain(text.as_bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
@@ -200,12 +200,11 @@ fn is_seal(text: &str) -> bool {
     text.starts_with(PREFIX)
 }
 
-/// Gives reasoning that a client sends back to the target that it came from.
+/// Restores reasoning that a client sends back, for the target from which it came.
 ///
-/// State that was sealed for clients of another dialect is restored if it is of the
-/// target's dialect. Otherwise, and if its seal is broken, the reasoning is dropped, even
-/// for a target of the client's own dialect, which could not read it; that is recorded as
-/// a change.
+/// Sealed state of the target's dialect is restored. State of another dialect, or with a
+/// broken seal, is dropped with its reasoning, even for a target of the client's own dialect,
+/// which could not read it. The drop is recorded as a change.
 pub fn restore_reasoning(mut request: Request, target: &Dialect) -> Request {
     let messages = &request.prompt().messages;
     let is_sealed = |part: &Part| match part {

@@ -1,4 +1,4 @@
-//! Tells how long a response has taken, for dialects that report it.
+//! Measures how long a response has taken, for dialects that report it.
 
 use std::fmt;
 use std::sync::Arc;

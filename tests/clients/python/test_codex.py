@@ -23,15 +23,16 @@ enabled = false
 """
 
 
-def codex(desk: Desk, upstream: str, prompt: str, *arguments: str) -> Ran:
-    desk.setting(".codex/config.toml", CONFIG)
+def codex(desk: Desk, config: str, model: str, prompt: str, *arguments: str) -> Ran:
+    """Runs Codex once with this configuration."""
+    desk.setting(".codex/config.toml", config)
     return desk.run(
         "@openai/codex/bin/codex.js",
         "exec",
         "--skip-git-repo-check",
         # Its sandbox is not under test, and not available on every machine.
         "--sandbox=danger-full-access",
-        f"--model=via-{upstream}",
+        f"--model={model}",
         *arguments,
         "--",
         prompt,
@@ -39,27 +40,31 @@ def codex(desk: Desk, upstream: str, prompt: str, *arguments: str) -> Ran:
     )
 
 
+def via(desk: Desk, upstream: str, prompt: str, *arguments: str) -> Ran:
+    return codex(desk, CONFIG, f"via-{upstream}", prompt, *arguments)
+
+
 def test_it_gets_a_text(desk):
-    ran = codex(desk, "ollama", "hello")
+    ran = via(desk, "ollama", "hello")
     assert (ran.code, ran.out.strip()) == (0, TEXT), ran.all
 
 
 @pytest.mark.parametrize("upstream", OTHERS)
 def test_it_runs_a_command(desk, upstream):
     call = json.dumps({"cmd": "cat note.txt"})
-    ran = codex(desk, upstream, f"call exec_command with {call}")
+    ran = via(desk, upstream, f"call exec_command with {call}")
     assert ran.code == 0, ran.all
     assert ran.out.startswith("The tool said: ") and NOTE in ran.out
 
 
 @pytest.mark.parametrize("upstream", OTHERS)
 def test_it_shows_an_image(desk, png, upstream):
-    ran = codex(desk, upstream, "look", f"--image={desk.picture}")
+    ran = via(desk, upstream, "look", f"--image={desk.picture}")
     assert ran.code == 0, ran.all
     assert f"I see image/png, {len(png)} bytes." in ran.out
 
 
 def test_it_shows_an_error(desk):
-    ran = codex(desk, "messages", "fail with 400")
+    ran = via(desk, "messages", "fail with 400")
     assert ran.code != 0
     assert REFUSED in ran.all and "messages/scripted" in ran.all

@@ -10,13 +10,13 @@ from pathlib import Path
 from command_line import Desk, Ran
 from conftest import GATEWAY, KEY, asked_upstream
 from script import TEXT
+from test_codex import codex
 
 OPERATOR = os.environ["MAJORDOMO_OPERATOR"]
 ACCOUNT = "canary-account-7f3a"
 # Codex asks nobody whether a login is valid, only when it expires.
 CONFIG = f"""
 model_provider = "majordomo"
-model = "via-chatgpt"
 check_for_update_on_startup = false
 cli_auth_credentials_store = "file"
 
@@ -59,16 +59,8 @@ def log_in(desk: Desk, word: str) -> str:
     return access
 
 
-def codex(desk: Desk, prompt: str) -> Ran:
-    desk.setting(".codex/config.toml", CONFIG)
-    return desk.run(
-        "@openai/codex/bin/codex.js",
-        "exec",
-        "--skip-git-repo-check",
-        "--sandbox=danger-full-access",
-        "--",
-        prompt,
-    )
+def logged_in(desk: Desk, prompt: str) -> Ran:
+    return codex(desk, CONFIG, "via-chatgpt", prompt)
 
 
 def operator(path: str) -> str:
@@ -88,9 +80,20 @@ def last_row() -> str:
     raise AssertionError("no row")
 
 
+def stored() -> list[str]:
+    """The contents of all files of the gateway. SQLite removes its journals at any time."""
+    contents = []
+    for file in Path(os.environ["XDG_STATE_HOME"]).rglob("*"):
+        try:
+            contents.append(file.read_bytes().decode("latin-1"))
+        except (FileNotFoundError, IsADirectoryError):
+            pass
+    return contents
+
+
 def test_its_login_reaches_its_vendor_only_and_the_client_pays(desk, word):
     access = log_in(desk, word)
-    ran = codex(desk, f"hello {word}")
+    ran = logged_in(desk, f"hello {word}")
     assert (ran.code, ran.out.strip()) == (0, TEXT), ran.all
     asked = asked_upstream(word)
     assert {it["path"].split("?")[0] for it in asked} == {"/responses/backend-api/codex/responses"}
@@ -103,7 +106,7 @@ def test_its_login_reaches_its_vendor_only_and_the_client_pays(desk, word):
 
 def test_its_login_is_withheld_from_the_next_vendor(desk, word):
     access = log_in(desk, word)
-    ran = codex(desk, f"stumble 3 times with 500 as {word}")
+    ran = logged_in(desk, f"stumble 3 times with 500 as {word}")
     assert (ran.code, ran.out.strip()) == (0, TEXT), ran.all
     others = [it for it in asked_upstream(word) if "/backend-api/" not in it["path"]]
     assert others, "no failover happened"
@@ -115,12 +118,12 @@ def test_its_login_is_withheld_from_the_next_vendor(desk, word):
 
 def test_its_login_is_kept_nowhere(desk, word):
     access = log_in(desk, word)
-    assert codex(desk, f"hello {word}").code == 0
+    assert logged_in(desk, f"hello {word}").code == 0
     kept = [operator(path) for path in ("/", "/metrics", "/api/health", "/api/requests", "/targets")]
     kept += [last_row(), Path(os.environ["MAJORDOMO_LOG"]).read_text(encoding="utf-8")]
-    stored = [it for it in Path(os.environ["XDG_STATE_HOME"]).rglob("*") if it.is_file()]
-    assert stored, "there is a ledger"
-    kept += [it.read_bytes().decode("latin-1") for it in stored]
+    ledger = stored()
+    assert any("via-chatgpt" in it for it in ledger), "the ledger has its requests"
+    kept += ledger
     for text in kept:
         for secret in (access, f"canary{word}", ACCOUNT, KEY):
             assert secret not in text

@@ -110,9 +110,11 @@ def happens(word: str, times: int, pause: float = 0.0) -> bool:
         if now < holds.get(word, now):
             return True
         failures[word] += 1
+        if failures[word] > times:
+            return False
         # Clients and clocks are not exact.
         holds[word] = now + pause * 0.9
-        return failures[word] <= times
+        return True
 
 
 def answer(parsed: ParsedRequest) -> Answer | Break | Refusal | Reset:

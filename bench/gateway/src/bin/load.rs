@@ -69,7 +69,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// Sends requests until none are left; reconnects when a connection breaks.
+/// Sends all requests; reconnects when a connection breaks.
 async fn client(work: Rc<RefCell<Work>>) {
     loop {
         if let Err(error) = connection(&work).await {

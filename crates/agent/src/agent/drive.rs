@@ -37,8 +37,8 @@ impl RunContext {
     }
 }
 
-/// Runs until the model gives its final answer or there is a reason to stop. `unfinished`
-/// receives the text of a response that is still streaming.
+/// Runs until the model gives its final answer or the run must stop. `unfinished` receives the
+/// text of a response that is still streaming.
 pub(super) async fn drive(
     context: &RunContext,
     progress: &mut Checkpoint,

@@ -20,7 +20,7 @@ pub(super) fn parse(text: &str) -> Option<Value> {
     }
 }
 
-/// A complete value, or as much of it as was received.
+/// A complete value, or the part of it that was received.
 enum PartialValue {
     Complete(Value),
     Truncated(Option<Value>),

@@ -131,7 +131,7 @@ fn config(tactic: Tactic) -> PoolConfig {
         .with_seed(Some(1))
 }
 
-/// Records what a meter would have measured.
+/// Records the measurements of a meter.
 fn finish(pool: &Pool, done: &InFlight, end: Instant) {
     let kind = &SERVICES[done.service.get()];
     let stats = pool.service(done.service).stats();

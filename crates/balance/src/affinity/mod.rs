@@ -6,8 +6,8 @@
 //! sessions of another. Each pool has its own pins, so a session may be pinned to one
 //! service of the route and to another one of a smart rule.
 //!
-//! Where several processes serve the same sessions, `rendezvous` places them instead, with
-//! nothing to remember or to share.
+//! If several processes serve the same sessions, `rendezvous` places them instead, without
+//! state to keep or to share.
 //!
 //! Uses no sibling module; services are known by their identity number or their name.
 

@@ -5,7 +5,7 @@
 use super::session::SessionKey;
 
 impl SessionKey {
-    /// The service of this session among those with a name and a weight.
+    /// The service of this session, among services with a name and a weight.
     ///
     /// Scores are weighted as by Thaler and Ravishankar's method with logarithms, so each
     /// service gets sessions in proportion to its weight.

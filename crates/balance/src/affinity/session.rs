@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What identifies a request's session; the first non-empty hint wins.
+/// Hints that identify a request's session; the first non-empty one wins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionHints<'a> {
     /// `metadata.user_id` of the body.

@@ -30,7 +30,7 @@ use token_window::TokenWindow;
 /// The statistics of one service, shared by its pool and by every target of its spec.
 #[derive(Debug)]
 pub struct ServiceStats {
-    /// Identifies the service within the process, also across reloads.
+    /// Identifies the service within the process, even across reloads.
     identity: u64,
     /// Start of this service's timeline.
     epoch: Instant,
@@ -84,7 +84,7 @@ impl ServiceStats {
         self.seats.taken()
     }
 
-    /// How often it was picked first.
+    /// The number of times it was picked first.
     pub fn picks(&self) -> u64 {
         self.picks.load(Ordering::Relaxed)
     }

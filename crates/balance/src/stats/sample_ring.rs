@@ -33,7 +33,7 @@ impl SampleRing {
     pub(super) fn add(&self, sample: u64) {
         let sample = u32::try_from(sample).unwrap_or(u32::MAX);
         let place = self.count.fetch_add(1, Ordering::Relaxed) as usize % WINDOW;
-        // The swap returns exactly the evicted sample, also with concurrent writers.
+        // The swap returns exactly the evicted sample, even with concurrent writers.
         let left = self.ring[place].swap(sample, Ordering::Relaxed);
         self.sum.fetch_add(u64::from(sample), Ordering::Relaxed);
         self.sum.fetch_sub(u64::from(left), Ordering::Relaxed);

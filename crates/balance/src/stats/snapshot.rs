@@ -37,7 +37,7 @@ pub struct ServiceSnapshot {
     pub capacity: Option<usize>,
     /// Requests in flight.
     pub in_flight: usize,
-    /// How often it was picked first.
+    /// The number of times it was picked first.
     pub picks: u64,
     /// Complete responses.
     pub answers: u64,
@@ -59,7 +59,7 @@ pub struct ServiceSnapshot {
     pub output_tokens: u64,
     /// Input tokens that the provider read from its cache.
     pub cache_read_tokens: u64,
-    /// Their share of the input.
+    /// The share of these tokens in the input.
     pub cached_share: Option<f64>,
     /// Share of responses with at least one cached token.
     pub cache_hit_share: Option<f64>,

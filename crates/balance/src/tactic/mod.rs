@@ -30,7 +30,7 @@ pub(super) trait Choose: Send + Sync + fmt::Debug {
     fn choose(&self, selection: &Selection<'_>) -> ServiceIndex;
 }
 
-/// How a pool picks a service.
+/// The way in which a pool picks a service.
 ///
 /// ```
 /// use majordomo_balance::Tactic;

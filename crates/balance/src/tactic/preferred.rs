@@ -1,5 +1,5 @@
-//! Skips spares, and services without a free seat, while others are left. Wraps every
-//! tactic that selects single services.
+//! Skips spares, and services without a free seat, while other services are available. Wraps
+//! every tactic that selects single services.
 
 use super::{Choose, Selection, ServiceIndex};
 use crate::Service;

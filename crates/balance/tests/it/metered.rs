@@ -1,4 +1,4 @@
-//! What a meter measures, and how seats are assigned.
+//! The measurements of a meter, and the assignment of seats.
 
 use std::future::poll_fn;
 use std::sync::Arc;

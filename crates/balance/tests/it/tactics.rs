@@ -1,4 +1,4 @@
-//! What each tactic picks.
+//! The picks of each tactic.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -155,7 +155,7 @@ fn latency_prefers_the_faster_service_and_tries_unknown_ones_without_herding() {
 
     b.record_response(secs(10), start);
     assert_eq!(shares(&pool, 20), BTreeMap::from([("a".to_owned(), 20)]));
-    // A minute later the peak has decayed, if the other was picked meanwhile.
+    // A minute later the peak has decayed, if the other service was picked in between.
     let later = start + secs(60);
     by_name(&pool, "a").stats().record_response(secs(2), later);
     assert_eq!(ids(&pool, later, |_| Usability::Usable)[0], "b");

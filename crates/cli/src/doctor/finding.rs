@@ -1,4 +1,4 @@
-//! What the doctor found.
+//! The doctor's findings.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
-//! `majordomo doctor`: finds out what is wrong, and says what to do.
+//! `majordomo doctor`: diagnoses problems and suggests remedies.
 //!
-//! One file per subject. Each finding has a remedy if it is not in order; no finding shows
-//! a key. Nothing is changed: a folder is tried with a file that is removed again.
+//! One file per subject. Each problem comes with a remedy; no finding shows a key. Nothing is
+//! changed: a folder is tested with a file that is removed again.
 
 mod finding;
 mod ports;

@@ -1,4 +1,4 @@
-//! Whether the listeners' ports are free, or a gateway already serves there.
+//! Checks whether the listeners' ports are free, or already used by a gateway.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -50,7 +50,7 @@ pub(super) async fn check(config: &Config, transport: &Transport, findings: &mut
     }
 }
 
-/// What a gateway of ours says about itself.
+/// The self-description of a majordomo gateway.
 async fn running(address: SocketAddr, has_tls: bool, transport: &Transport) -> Option<String> {
     let scheme = if has_tls { "https" } else { "http" };
     let host = match address.ip().is_unspecified() {
@@ -68,7 +68,7 @@ async fn running(address: SocketAddr, has_tls: bool, transport: &Transport) -> O
         }
         // The operator's listener of a gateway with keys.
         Ok(TransportResponse::ErrorStatus(head, _)) if head.status() == 401 => {
-            Some("a program that wants a key serves here, probably a gateway".to_owned())
+            Some("a program that requires a key serves here, probably a gateway".to_owned())
         }
         // Its certificate may be for another name.
         Err(_) if has_tls => Some("a program serves HTTPS here, probably a gateway".to_owned()),

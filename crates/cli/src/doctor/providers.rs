@@ -1,6 +1,6 @@
-//! Whether keys are set and well-formed, providers respond, and the clock is right.
+//! Checks whether keys are set and well-formed, providers respond, and the clock is right.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -15,11 +15,11 @@ use super::finding::Findings;
 
 /// Time for a provider to list its models.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Clocks that differ less are alike.
+/// The largest difference between clocks that is tolerated.
 const MOST_SKEW: Duration = Duration::from_secs(60);
 const DEMO: &str = "demo";
 
-/// Looks at the keys in the environment, whose values are never shown.
+/// Checks the keys in the environment, whose values are never shown.
 pub(super) fn keys(
     state: &GatewayState,
     environment: &BTreeMap<String, String>,
@@ -31,9 +31,11 @@ pub(super) fn keys(
     let services = Compatible::ALL
         .iter()
         .flat_map(|service| service.key_variables);
+    // Kinds of one vendor share variables.
+    let variables: BTreeSet<&str> = kinds.chain(services).copied().collect();
     let mut found = 0;
-    for variable in kinds.chain(services) {
-        let Some(value) = environment.get(*variable) else {
+    for variable in variables {
+        let Some(value) = environment.get(variable) else {
             continue;
         };
         found += 1;
@@ -67,7 +69,7 @@ pub(super) fn keys(
     }
 }
 
-/// What is wrong with the form of a key.
+/// The problem with the form of a key, if any.
 fn problem(value: &str) -> Option<&'static str> {
     let lower = value.trim().to_ascii_lowercase();
     let placeholder = [
@@ -110,7 +112,7 @@ pub(super) async fn call(state: &GatewayState, transport: &Transport, findings: 
     type Listed = (Arc<dyn Provider>, Result<Vec<ModelInfo>, Error>);
     let calls: BTreeMap<String, Listed> = calls.join_all().await.into_iter().collect();
     if calls.is_empty() {
-        findings.ok("providers", "none is set up, so none was called");
+        findings.ok("providers", "none is configured, so none was called");
     }
     let mut reached = None;
     for (name, (provider, listed)) in calls {
@@ -137,11 +139,14 @@ async fn list(provider: &dyn Provider) -> Result<Vec<ModelInfo>, Error> {
 fn judge(name: &str, listed: Result<Vec<ModelInfo>, Error>, findings: &mut Findings) -> bool {
     let error = match listed {
         Ok(models) => {
-            let text = format!(
-                "responds, accepts the key and lists {} models",
-                models.len()
+            let models = match models.len() {
+                1 => "1 model".to_owned(),
+                count => format!("{count} models"),
+            };
+            findings.ok(
+                name,
+                format!("responds, accepts the key and lists {models}"),
             );
-            findings.ok(name, text);
             return true;
         }
         Err(error) => error,
@@ -158,7 +163,7 @@ fn judge(name: &str, listed: Result<Vec<ModelInfo>, Error>, findings: &mut Findi
             false
         }
         ErrorKind::Connect | ErrorKind::Dns | ErrorKind::Timeout(_) => {
-            let remedy = "check its address, the network and HTTPS_PROXY; for a server of your own, that it runs";
+            let remedy = "check its address, the network and HTTPS_PROXY; if it is your own server, whether it is running";
             findings.broken(name, format!("cannot be reached: {reason}"), remedy);
             false
         }
@@ -203,7 +208,7 @@ async fn clock(name: &str, url: &str, transport: &Transport, findings: &mut Find
         true => findings.warn(
             "clock",
             format!("differs from {name}'s by {} s", skew.as_secs()),
-            "synchronize this machine's clock, for example by systemd-timesyncd",
+            "synchronize this machine's clock, for example with systemd-timesyncd",
         ),
     }
 }

@@ -3,22 +3,23 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use majordomo_gateway::ledger::StorePlace;
+use majordomo_gateway::ledger::{StorePlace, StoreSchema};
 use majordomo_gateway::{Config, find_config};
 
 use super::finding::Findings;
 use crate::tool_args::DoctorArgs;
 
-/// Whether other users can read a file; never on systems without such permissions.
+/// Whether other users can read a file; `None` on systems without such permissions.
 #[cfg(unix)]
-fn others_read(path: &Path) -> bool {
+fn others_read(path: &Path) -> Option<bool> {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(path).is_ok_and(|about| about.permissions().mode() & 0o004 != 0)
+    let about = std::fs::metadata(path);
+    Some(about.is_ok_and(|about| about.permissions().mode() & 0o004 != 0))
 }
 
 #[cfg(not(unix))]
-fn others_read(_path: &Path) -> bool {
-    false
+fn others_read(_path: &Path) -> Option<bool> {
+    None
 }
 
 pub(super) fn permissions(
@@ -33,12 +34,16 @@ pub(super) fn permissions(
     for path in file.into_iter().chain(tls) {
         let shown = path.display();
         match others_read(&path) {
-            true => findings.warn(
+            None => findings.skip(
+                "permissions",
+                format!("{shown} holds a secret; who can read it is not checked on this system"),
+            ),
+            Some(true) => findings.warn(
                 "permissions",
                 format!("{shown} holds a secret and every user of this machine can read it"),
                 format!("chmod o-r {shown}, or keep keys in variables: `${{NAME}}`"),
             ),
-            false => findings.ok("permissions", format!("{shown} is closed to other users")),
+            Some(false) => findings.ok("permissions", format!("{shown} is closed to other users")),
         }
     }
 }
@@ -78,12 +83,18 @@ pub(super) fn ledger(place: Option<StorePlace>) -> Findings {
         );
         return findings;
     }
-    match place.open() {
-        Ok(_) => findings.ok(SUBJECT, format!("{place} is in order for this version")),
+    // Opening it would migrate it, under a gateway of an older version as well.
+    match place.schema() {
+        Ok(StoreSchema::Older) => findings.ok(
+            SUBJECT,
+            format!("{place} is of an older version; the next start migrates it"),
+        ),
+        Ok(StoreSchema::Missing) => findings.ok(SUBJECT, format!("{place} will be filled")),
+        Ok(_) => findings.ok(SUBJECT, format!("{place} matches this version")),
         Err(error) => findings.broken(
             SUBJECT,
             format!("{place}: {error}"),
-            "a newer majordomo may have written it; `majordomo ledger verify` says more",
+            "a newer majordomo may have written it; `majordomo ledger verify` has details",
         ),
     }
     findings

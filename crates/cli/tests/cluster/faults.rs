@@ -59,9 +59,8 @@ impl Event {
         }
     }
 
-    /// How many nodes' shares of rates and seats may be used besides what is leased. A node
-    /// that is alone, or has just started, has its own; where all lose the store at the same
-    /// time, requests that run beyond one node's share finish while the others use theirs.
+    /// How many nodes' shares of a rate may be used besides what is leased: a node that is
+    /// alone, or has just started, has its own at once. Seats are exact.
     pub(crate) const fn shares(self) -> u64 {
         match self {
             Self::KillNode | Self::PartitionNode | Self::OneWayDrop => 1,
@@ -70,7 +69,7 @@ impl Event {
         }
     }
 
-    /// Begins, lasts and ends. Load goes on meanwhile.
+    /// Begins, lasts and ends, under load.
     pub(crate) async fn happen(self, world: &mut World) {
         const LASTS: Duration = Duration::from_millis(2_500);
         match self {

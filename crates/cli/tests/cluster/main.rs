@@ -4,10 +4,12 @@
 //! A separate binary, because it measures waits and rates, which other tests would disturb.
 #![cfg(target_os = "linux")]
 
-mod balancer;
+mod dollar;
 mod faults;
+mod kept;
 mod matrix;
 mod mock;
+mod nginx;
 mod node;
 mod restarts;
 mod waits;

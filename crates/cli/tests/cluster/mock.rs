@@ -103,7 +103,7 @@ async fn serve(mut stream: TcpStream, counts: Counts) {
         );
         let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
         let response = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
-        // What is counted as open has ended before the gateway knows.
+        // A request that counts as open has ended before the gateway knows.
         drop(open);
         if stream.write_all(response.as_bytes()).await.is_err() {
             return;

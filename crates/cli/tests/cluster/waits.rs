@@ -18,7 +18,7 @@ async fn away_from_a_limit_no_request_waits_for_a_store_although_both_are_frozen
         ("seats", "sk-canary-seats"),
         ("money", "sk-canary-money"),
     ];
-    // The node gets to know the limits, and holds a part of each.
+    // The node learns the limits, and holds a part of each.
     for _ in 0..10 {
         for (model, key) in asks {
             assert_eq!(node.ask(model, key).await, 200);

@@ -21,6 +21,9 @@ pub(crate) const SEATS: u64 = 6;
 /// Nanodollars of one request: a dollar per million tokens.
 pub(crate) const PRICE: u64 = (INPUT + OUTPUT) * 1_000;
 
+/// Nanodollars of a request to the model `dollar`: three cents.
+pub(crate) const DOLLAR_PRICE: u64 = INPUT * 1_000 + OUTPUT * 3_000_000;
+
 pub(crate) struct World {
     pub(crate) redis: Redis,
     pub(crate) mock: Arc<Mock>,
@@ -32,7 +35,7 @@ pub(crate) struct World {
 pub(crate) const NAMES: [&str; 3] = ["a", "b", "c"];
 
 impl World {
-    /// Starts everything, or nothing where there are no servers.
+    /// Starts everything, or nothing if there are no servers.
     pub(crate) async fn start(clock: Option<&str>) -> Option<Self> {
         let (redis, postgres) = (Redis::start()?, Postgres::started()?);
         let database = postgres.database();
@@ -63,6 +66,25 @@ impl World {
         Some(world)
     }
 
+    /// Spends of a budget until every node refuses.
+    pub(crate) async fn spend_the_rest(&self, model: &str, key: &str) {
+        let began = Instant::now();
+        let mut refused = 0;
+        while refused < 3 * self.nodes.len() {
+            let spent = began.elapsed();
+            assert!(spent < Duration::from_secs(40), "the budget has no end");
+            for node in &self.nodes {
+                match node.ask(model, key).await {
+                    429 => refused += 1,
+                    200 => refused = 0,
+                    // A store that was away is asked again within a second.
+                    503 => sleep(Duration::from_millis(200)).await,
+                    other => panic!("{model}: {other}"),
+                }
+            }
+        }
+    }
+
     /// Waits until all nodes see each other and the store grants what was not held before.
     async fn settle(&self) {
         for node in &self.nodes {
@@ -71,7 +93,7 @@ impl World {
             })
             .await;
         }
-        // The first exchange makes the store remember; a lease later it grants anew.
+        // The first exchange sets the store's birth date; one lease later it grants new units.
         self.nodes[0].ask("rate", "sk-canary-rate").await;
         sleep(Duration::from_millis(4_200)).await;
     }
@@ -83,6 +105,8 @@ fn config(mock: SocketAddr) -> String {
     format!(
         "[providers.up]\nkind = \"openai\"\nbase_url = \"http://{mock}/v1\"\napi_key = \"k\"\n\
          [prices.\"up/*\"]\ninput = \"1\"\noutput = \"1\"\n\
+         [prices.\"up/dollar\"]\ninput = \"1\"\noutput = \"3000\"\n\
+         [[keys]]\nname = \"dollar\"\nkey = \"sk-canary-dollar\"\nbudget = {{ total = \"1 USD\" }}\n\
          [[keys]]\nname = \"money\"\nkey = \"sk-canary-money\"\nbudget = {{ total = \"{dollars} USD\" }}\n\
          [[keys]]\nname = \"rate\"\nkey = \"sk-canary-rate\"\nlimits = {{ requests_per_minute = {RATE} }}\n\
          [[keys]]\nname = \"seats\"\nkey = \"sk-canary-seats\"\n\
@@ -91,7 +115,7 @@ fn config(mock: SocketAddr) -> String {
     )
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) -> Duration {
     let began = Instant::now();
     while !is_so().await {

@@ -104,7 +104,7 @@ impl Accounts {
         majordomo(&arguments).output().await
     }
 
-    /// What a command prints that succeeds.
+    /// The output of a successful command.
     async fn prints(&self, arguments: &[&str]) -> String {
         let done = self.run(arguments).await;
         assert_eq!(done.code, Some(0), "{arguments:?}: {}", done.stderr);
@@ -175,9 +175,9 @@ async fn usage_is_csv_and_json_for_programs() {
     assert_eq!(
         csv,
         "target,requests,attempts,input,cache_read,cache_write_5m,cache_write_1h,output,reasoning,\
-         images,cost_usd,unpriced,estimated,lost\n\
-         openai/gpt-6,2,2,4000,0,0,0,300,0,0,0.007,0,0,0\n\
-         mine/m,1,1,500,0,0,0,50,0,0,0.00,1,0,0\n"
+         images,cost_usd,unpriced,estimated,lost,estimated_cost_usd\n\
+         openai/gpt-6,2,2,4000,0,0,0,300,0,0,0.007,0,0,0,0.00\n\
+         mine/m,1,1,500,0,0,0,50,0,0,0.00,1,0,0,0.00\n"
     );
     let json = accounts
         .prints(&["usage", "--json", SINCE[0], SINCE[1]])
@@ -194,7 +194,7 @@ async fn an_unknown_group_and_a_range_that_is_none_are_sentences() {
     assert_eq!(done.code, Some(1));
     assert_eq!(
         done.stderr,
-        "error: `colour` is not a group; known are key, team, model, target, hour, day, tag\n"
+        "error: `colour` is not a group; the groups are key, team, model, target, hour, day, tag\n"
     );
     let done = accounts.run(&["usage", "--since", "yesterday"]).await;
     assert!(
@@ -266,8 +266,8 @@ async fn repricing_corrects_and_the_old_report_can_be_repeated() {
         "3 attempts, 3 corrected by 0.00755 USD in total, 0 without a price\n"
     );
     let after = accounts.prints(&usage).await;
-    let rows = "openai/gpt-6,2,2,4000,0,0,0,300,0,0,0.014,0,0,0\n\
-                mine/m,1,1,500,0,0,0,50,0,0,0.00055,0,0,0\n";
+    let rows = "openai/gpt-6,2,2,4000,0,0,0,300,0,0,0.014,0,0,0,0.00\n\
+                mine/m,1,1,500,0,0,0,50,0,0,0.00055,0,0,0,0.00\n";
     assert!(after.ends_with(rows), "{after}");
     let recorded = accounts
         .prints(&["usage", SINCE[0], SINCE[1], "--csv", "--as-recorded"])

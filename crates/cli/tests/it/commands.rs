@@ -208,7 +208,7 @@ async fn fit_rejects_unsendable_images_in_one_sentence() {
         ),
         (
             [&png_image, "grok"],
-            "error: `grok` is not a target: write it as `provider/model`; run `majordomo models` to list targets\n".to_owned(),
+            "error: there is no alias `grok`; write a target as `provider/model`, and run `majordomo models` to list them\n".to_owned(),
         ),
     ] {
         let [image, target] = arguments;

@@ -169,7 +169,7 @@ async fn a_new_key_allows_a_public_address() {
     );
     assert_eq!(
         note,
-        "this key is not shown again; its entry belongs into majordomo.toml:\n"
+        "this key is not shown again; its entry belongs in majordomo.toml:\n"
     );
     assert!(entry.starts_with("\n[[keys]]\nname = \"laptop\"\nhash = \"sha256:"));
     let path = file(

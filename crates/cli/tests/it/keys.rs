@@ -249,7 +249,7 @@ async fn commands_use_the_running_gateway_and_the_store_when_none_runs() {
     let stored = Stored::new();
     stored.write("gateway.toml", "127.0.0.1:0", &stored.store());
     let (mut gateway, _, operator) = serve(&stored.path("gateway.toml")).await;
-    // Without a store of its own the command can only have asked the gateway.
+    // The command has no store of its own, so it must have asked the gateway.
     stored.write("remote.toml", &operator, "off");
     let team = stored
         .run_with("remote.toml", &["team", "set", "search"])
@@ -258,7 +258,7 @@ async fn commands_use_the_running_gateway_and_the_store_when_none_runs() {
     let listed = stored.run_with("remote.toml", &["team", "list"]).await;
     assert!(listed.stdout.contains("search"), "{}", listed.stdout);
     gateway.kill().await.expect("it runs");
-    // What the gateway confirmed is in the store, however it ended.
+    // Confirmed changes are in the store, however the gateway ended.
     let listed = stored.run(&["team", "list"]).await;
     assert!(listed.stdout.contains("search"), "{}", listed.stdout);
     let refused = stored.run_with("remote.toml", &["team", "list"]).await;

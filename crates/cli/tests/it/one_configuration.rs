@@ -119,17 +119,27 @@ async fn fit_uses_the_limits_of_the_file() {
     let upstream = Upstream::start([]).await;
     let path = file("fit_config.toml", config(&upstream));
     let image = file("fit_config.png", png_image(200, 100));
-    let done = majordomo(&["fit", &image, "--for", "box/small", "--config", &path])
-        .output()
-        .await;
-    assert_eq!(done.code, Some(0), "{}", done.stderr);
-    let lines: Vec<&str> = done.stdout.lines().collect();
-    assert!(
-        lines[0].starts_with("box/small takes image/png") && lines[0].contains("64 pixels"),
-        "{}",
-        done.stdout
+    let fit = async |target: &str| {
+        let arguments = ["fit", &image, "--for", target, "--config", &path];
+        majordomo(&arguments).output().await
+    };
+    for target in ["box/small", "fast"] {
+        let done = fit(target).await;
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        let lines: Vec<&str> = done.stdout.lines().collect();
+        assert!(
+            lines[0].starts_with("box/small takes image/png") && lines[0].contains("64 pixels"),
+            "{}",
+            done.stdout
+        );
+        assert_eq!(lines[1], "re-encoded: 200×100 pixels, at most 64×32 fit");
+    }
+    let done = fit("coder").await;
+    assert_eq!(done.code, Some(1), "{}", done.stdout);
+    assert_eq!(
+        done.stderr,
+        "error: `coder` has 2 targets, and an image is adapted for each: name one of box/small, demo/text\n"
     );
-    assert_eq!(lines[1], "re-encoded: 200×100 pixels, at most 64×32 fit");
 }
 
 #[tokio::test]

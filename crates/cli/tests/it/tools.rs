@@ -240,7 +240,12 @@ async fn doctor(config: &str, arguments: &[&str]) -> (Option<i32>, Vec<(String, 
     let report: Value = serde_json::from_str(&done.stdout).expect("JSON");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let findings = report["findings"].as_array().expect("a value").iter();
-    let findings = findings.map(|it| (text(&it["state"]), text(&it["subject"]), text(&it["text"])));
+    let findings = findings.map(|it| {
+        let state = text(&it["state"]);
+        let needs_remedy = state == "warning" || state == "broken";
+        assert_eq!(it["remedy"].is_string(), needs_remedy, "{it}");
+        (state, text(&it["subject"]), text(&it["text"]))
+    });
     (done.code, findings.collect())
 }
 
@@ -282,6 +287,42 @@ async fn doctor_says_that_a_key_is_rejected() {
     let found = findings.iter().find(|finding| finding.1 == "x").unwrap();
     assert_eq!(found.0, "broken");
     assert!(found.2.starts_with("rejects the key: "), "{}", found.2);
+}
+
+#[tokio::test]
+async fn doctor_compares_the_clock_with_a_provider() {
+    let models =
+        Script::new()
+            .read_request()
+            .respond(200, "application/json", r#"{"data":[{"id":"m"}]}"#);
+    let date = Script::new().read_request().send(
+        "HTTP/1.1 404 Not Found\r\ndate: Tue, 01 Jan 2019 00:00:00 GMT\r\n\
+         content-length: 0\r\n\r\n",
+    );
+    let upstream = Upstream::start([models, date]).await;
+    let config = format!(
+        "[providers.x]\nkind = \"openai\"\nbase_url = \"http://{}/v1\"\napi_key = \"canary\"\n",
+        upstream.address()
+    );
+    let (code, findings) = doctor(&config, &[]).await;
+    assert_eq!(state_of(&findings, "clock"), "warning", "{findings:?}");
+    assert_eq!(code, Some(0), "{findings:?}");
+    let provider = findings.iter().find(|finding| finding.1 == "x").unwrap();
+    assert_eq!(provider.2, "responds, accepts the key and lists 1 model");
+}
+
+#[tokio::test]
+async fn doctor_names_a_variable_once_that_several_kinds_share() {
+    let done = majordomo(&["doctor", "--json", "--offline"])
+        .env("OPENAI_API_KEY", "canary")
+        .output()
+        .await;
+    assert_eq!(
+        done.stdout.matches("OPENAI_API_KEY is set").count(),
+        1,
+        "{}",
+        done.stdout
+    );
 }
 
 #[tokio::test]

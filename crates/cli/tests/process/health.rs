@@ -7,7 +7,7 @@ use tokio::process::Command;
 
 use crate::gateway::GatewayCommand;
 
-/// Whether the command finds a gateway there, and what it says.
+/// Runs the command against an address; returns whether it succeeded, and its output.
 async fn health(address: SocketAddr, arguments: &[&str]) -> (bool, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_majordomo"));
     command.env("MAJORDOMO_CONFIG", "").env_remove("HOME");

@@ -1,4 +1,4 @@
-//! Where a gateway listens, and how it says so.
+//! The addresses on which a gateway listens, and its messages about them.
 
 use std::process::Stdio;
 

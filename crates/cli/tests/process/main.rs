@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 
 mod bodies;
+mod capture;
 mod crashes;
 mod gateway;
 mod health;

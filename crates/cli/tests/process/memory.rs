@@ -15,10 +15,10 @@ use crate::gateway::{
 
 const MIB: usize = 1 << 20;
 /// Time after which the memory of requests is released.
-const SETTLING: Duration = Duration::from_secs(5);
+pub(crate) const SETTLING: Duration = Duration::from_secs(5);
 
 /// Waits until memory falls to `most`; returns the last value.
-async fn memory_falls_to(gateway: &GatewayProcess, most: usize) -> usize {
+pub(crate) async fn memory_falls_to(gateway: &GatewayProcess, most: usize) -> usize {
     let falling = async {
         while gateway.memory() > most {
             sleep(Duration::from_millis(50)).await;

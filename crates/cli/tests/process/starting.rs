@@ -1,4 +1,4 @@
-//! Starts that must fail, and what a running gateway must not do.
+//! Starts that must fail, and forbidden actions of a running gateway.
 
 use std::process::Stdio;
 

@@ -1,4 +1,4 @@
-//! Hears the news of other nodes.
+//! Receives hints from other nodes.
 
 use std::time::Duration;
 
@@ -11,25 +11,26 @@ use crate::connection::open_listener;
 use crate::news::{Message, News};
 use crate::scripts::{CALL, PREFIX};
 
-/// A node hears its own signs of life, twice a second. A connection that is silent for this
+/// A node receives its own heartbeats, twice a second. A connection that is silent for this
 /// long has failed without an error.
 const SILENCE: Duration = Duration::from_secs(3);
 /// The pause before another attempt.
 const RETRY: Duration = Duration::from_millis(500);
 
 impl ClusterNode {
-    /// Listens, and connects anew whenever that fails.
+    /// Receives messages, and reconnects after a failure.
     pub(super) async fn listen(&self, hear: &HearNews) {
         loop {
             if let Err(CallFailed(reason)) = self.listen_once(hear).await {
-                tracing::debug!(reason, "news of other nodes cannot be heard");
+                tracing::debug!(reason, "hints from other nodes cannot be received");
             }
             sleep(RETRY).await;
         }
     }
 
     async fn listen_once(&self, hear: &HearNews) -> Result<(), CallFailed> {
-        // Its own channel has the epoch, which is known once it joined.
+        // The name of its own channel contains the epoch, which is known once the node has
+        // joined.
         while !self.has_joined() {
             sleep(RETRY / 5).await;
         }
@@ -37,7 +38,7 @@ impl ClusterNode {
         let news = format!("{PREFIX}:news");
         let channels = [news.as_str(), &self.own_channel()];
         within(CALL, listener.subscribe(&channels[..])).await?;
-        // What was said before is not heard.
+        // Earlier messages were missed.
         hear(News::Resync);
         let mut messages = listener.on_message();
         loop {

@@ -1,5 +1,5 @@
-//! Values that nodes share until they expire. Whoever asks waits one deadline at most;
-//! whoever keeps one does not wait.
+//! Values that nodes share until they expire. Reading waits at most one deadline; writing does
+//! not wait.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl ClusterNode {
         value.ok().flatten()
     }
 
-    /// Keeps a value, if the store responds. A value that is lost is made anew.
+    /// Stores a value, if the store responds. A lost value is computed again.
     pub fn keep_value(&self, name: &str, value: &str, lasts: Duration) {
         let _ = self.outgoing.try_send(Outgoing::Value {
             name: name.to_owned(),

@@ -125,7 +125,7 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     seen.unwrap_or_else(|_| panic!("never: {what}"));
 }
 
-/// Two nodes that know each other, on a store that is old enough to grant anew.
+/// Two nodes that know each other, on a store that is old enough to grant new units.
 async fn two(url: &str) -> [Running; 2] {
     let both = [start("a", url), start("b", url)];
     until("both joined", || {
@@ -331,4 +331,41 @@ async fn values_are_shared_until_they_expire() {
         .keep_value("short", "x", Duration::from_millis(1));
     sleep(Duration::from_millis(50)).await;
     assert_eq!(nodes[1].node.value("short").await, None);
+}
+
+#[tokio::test]
+async fn a_store_behind_tls_is_used_if_its_certificate_is_of_the_root() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let [own, other] = ["redis", "other"].map(|name| {
+        let identity = majordomo_testkit::PemIdentity::new("localhost");
+        let files = ["crt", "key"].map(|kind| folder.join(format!("{name}.{kind}")));
+        std::fs::write(&files[0], &identity.cert).expect("a folder for tests");
+        std::fs::write(&files[1], &identity.key).expect("a folder for tests");
+        files
+    });
+    let Some(server) = Redis::start_tls(own[0].clone(), own[1].clone()) else {
+        return;
+    };
+    let url = |host: &str, root: &std::path::Path| {
+        let port = server.address().port();
+        format!("rediss://{host}:{port}/0?sslrootcert={}", root.display())
+    };
+    let node = start("a", &url("localhost", &own[0]));
+    until("it joined", || node.node.id() != "a#0").await;
+    assert!(node.node.is_up());
+    // Exchanges, and the second connection, which listens.
+    let stack = node.stack(600, 4);
+    assert!(node.request(&stack).await.0);
+    until("it listens", || {
+        !node.heard.lock().expect("not poisoned").is_empty()
+    })
+    .await;
+    for (host, root) in [("localhost", &other[0]), ("127.0.0.1", &own[0])] {
+        let stranger = start("b", &url(host, root));
+        let status = || stranger.node.availability().status(Instant::now());
+        until("the certificate is refused", || status().outages > 0).await;
+        let reason = status().reason.expect("a reason");
+        assert!(reason.contains("certificate"), "{reason}");
+        assert_eq!(stranger.node.id(), "b#0");
+    }
 }

@@ -30,8 +30,7 @@ pub(crate) fn encode(picture: &Picture, job: &Job, out: &mut impl Write) -> Resu
     let failed = |_| CodecError::Failed;
     let width = u16::try_from(picture.width).map_err(|_| CodecError::Failed)?;
     let height = u16::try_from(picture.height).map_err(|_| CodecError::Failed)?;
-    let has_transparency = picture.layout == Layout::Rgba
-        && (picture.data.as_chunks::<4>().0.iter()).any(|pixel| pixel[3] == 0);
+    let has_transparency = has_transparency(picture, job)?;
     // One entry is reserved for transparency.
     let capacity = MAX_COLORS - usize::from(has_transparency);
     let colors = match exact_palette(picture, capacity, job)? {
@@ -69,6 +68,20 @@ pub(crate) fn encode(picture: &Picture, job: &Job, out: &mut impl Write) -> Resu
         .map_err(failed)?;
     encoder.into_inner().map_err(|_| CodecError::Failed)?;
     Ok(())
+}
+
+/// Whether a pixel is transparent; partly transparent ones become opaque.
+fn has_transparency(picture: &Picture, job: &Job) -> Result<bool, CodecError> {
+    if picture.layout != Layout::Rgba {
+        return Ok(false);
+    }
+    for pixels in picture.data.as_chunks::<4>().0.chunks(LZW_STEP) {
+        job.check()?;
+        if pixels.iter().any(|pixel| pixel[3] == 0) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The minimum code size and the LZW codes of the indices, in steps that can be stopped.
@@ -211,7 +224,7 @@ impl Palette {
     }
 }
 
-/// The index of the nearest colour, the first of equals.
+/// The index of the nearest colour; the first one if several are equally near.
 fn nearest([r, g, b]: &[[u8; MAX_COLORS]; 3], color: Color) -> u8 {
     let apart = |a: u8, b: u8| u32::from(a.abs_diff(b)).pow(2);
     let mut far = [0_u32; MAX_COLORS];

@@ -3,6 +3,7 @@
 mod decode;
 mod encode;
 mod marker;
+mod transpose;
 mod zigzag;
 
 pub(crate) use decode::{decode, decoded_size};

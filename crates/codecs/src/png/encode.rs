@@ -44,8 +44,8 @@ pub(crate) fn encode(
     } else {
         Compression::Fast
     });
-    // Indices are no magnitudes: differences of them compress worse. A long row takes too
-    // long to be filtered in five ways.
+    // Indices are not magnitudes, so differences between them compress worse. Filtering a long
+    // row in five ways takes too long.
     encoder.set_filter(match palette {
         Some(_) => Filter::NoFilter,
         None if length > LONG_ROW => Filter::Sub,

@@ -67,7 +67,7 @@ impl Palette {
         }
     }
 
-    /// Replaces a row of pixels by packed indices at its front; returns their length.
+    /// Replaces a row of pixels with packed indices at its front; returns their length.
     pub(super) fn pack(&self, row: &mut [u8]) -> usize {
         let bits = self.depth() as usize;
         let count = row.len() / 3;

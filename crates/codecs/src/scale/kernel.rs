@@ -52,7 +52,15 @@ impl Axis {
     }
 
     fn middle(self, row: usize) -> f64 {
-        (row as f64 + 0.5) * self.ratio()
+        let middle = (row as f64 + 0.5) * self.ratio();
+        // The last target row may reach beyond the source, but not from there.
+        middle.min(f64::from(self.from))
+    }
+
+    /// Whether the last target row reaches so far beyond the source that half of its weights
+    /// are missing.
+    fn is_cut(self) -> bool {
+        self.length > f64::from(self.from)
     }
 }
 
@@ -70,10 +78,11 @@ pub(crate) struct LanczosKernel {
 
 impl LanczosKernel {
     pub(crate) fn new(axis: Axis, rows: Range<usize>, job: &Job) -> Result<Self, CodecError> {
+        // More rows mean smaller weights; those of a cut window are twice as large.
+        let bits = (14 + (axis.ratio() as u32).max(1).ilog2()).min(MAX_BITS);
         let mut kernel = Self {
             axis,
-            // More rows mean smaller weights.
-            bits: (14 + (axis.ratio() as u32).max(1).ilog2()).min(MAX_BITS),
+            bits: bits - u32::from(axis.is_cut()),
             weights: job.memory.with_room(rows.len() * axis.max_taps())?,
             start: rows.start,
             offsets: job.memory.with_room(rows.len() + 1)?,
@@ -106,7 +115,7 @@ impl LanczosKernel {
         let rounded = &mut self.weights[start..];
         let together: i32 = rounded.iter().map(|weight| i32::from(*weight)).sum();
         if let Some(largest) = rounded.iter_mut().max() {
-            *largest += ((1 << self.bits) - together) as i16;
+            *largest = largest.saturating_add(((1 << self.bits) - together) as i16);
         }
         self.offsets.append(&[self.weights.len() as u32])
     }
@@ -152,7 +161,7 @@ pub(crate) struct Rows<D> {
     pub(crate) data: D,
     /// Bytes per row.
     pub(crate) stride: usize,
-    /// The bytes of each row that are meant.
+    /// The selected bytes of each row.
     pub(crate) columns: Range<usize>,
 }
 

@@ -100,6 +100,20 @@ impl Scaler {
         out: &mut [u8],
         job: &Job,
     ) -> Result<(), CodecError> {
+        let lengths = (f64::from(source.width), f64::from(source.height));
+        self.scale_lengths(source, lengths, to, out, job)
+    }
+
+    /// Scales a source whose last column and row may be partial: `lengths` is its size in its
+    /// own pixels.
+    pub(crate) fn scale_lengths(
+        &self,
+        source: PixelView<'_>,
+        lengths: (f64, f64),
+        to: (u32, u32),
+        out: &mut [u8],
+        job: &Job,
+    ) -> Result<(), CodecError> {
         let length = to.0 as usize * to.1 as usize * source.channels.bytes();
         let grows = to.0 > source.width || to.1 > source.height;
         if grows || length == 0 || out.len() != length || source.data.len() < source.bytes() {
@@ -113,7 +127,6 @@ impl Scaler {
         }
         let level = self.level.unwrap_or_else(Level::new);
         let Some(means) = BlockMeans::new(from, to) else {
-            let lengths = (f64::from(from.0), f64::from(from.1));
             return reduce(level, source, lengths, to, out, job);
         };
         let (width, height) = means.size();
@@ -126,7 +139,7 @@ impl Scaler {
             data: &fewer,
             ..source
         };
-        reduce(level, source, means.lengths(), to, out, job)
+        reduce(level, source, means.lengths(lengths), to, out, job)
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct Reducer {
 }
 
 impl Reducer {
-    /// A reducer of whole rows; `None` if the channels or the sizes need another way.
+    /// A reducer of whole rows; `None` if the channels or the sizes need another method.
     pub(crate) fn new(
         level: Level,
         channels: Channels,

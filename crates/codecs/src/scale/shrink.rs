@@ -5,7 +5,8 @@ use crate::{CodecError, Job};
 
 /// The largest ratio that the Lanczos kernel reduces by itself.
 const MAX_RATIO: u32 = 16;
-/// The ratio that is left to it at least: aliasing of the means is far below its passband.
+/// The minimum ratio that remains for the kernel, so that aliasing of the means is far below
+/// its passband.
 const LEFT: u32 = 8;
 /// Target pixels between two polls of the stop flag.
 const POLL: usize = 4 << 10;
@@ -33,10 +34,12 @@ impl BlockMeans {
         (across, self.from.1.div_ceil(self.block.1))
     }
 
-    /// The size of the source in blocks.
-    pub(super) fn lengths(&self) -> (f64, f64) {
-        let across = f64::from(self.from.0) / f64::from(self.block.0);
-        (across, f64::from(self.from.1) / f64::from(self.block.1))
+    /// Converts lengths in pixels to lengths in blocks.
+    pub(super) fn lengths(&self, (across, down): (f64, f64)) -> (f64, f64) {
+        (
+            across / f64::from(self.block.0),
+            down / f64::from(self.block.1),
+        )
     }
 
     /// Computes the mean of each block; colours with alpha are weighted by it.

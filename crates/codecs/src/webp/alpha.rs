@@ -8,6 +8,9 @@ use crate::memory::Buffer;
 use crate::picture::{Layout, Picture, pixel_count};
 use crate::{CodecError, Job};
 
+/// Pixels between two polls of the stop flag.
+const PIXELS: usize = 64 << 10;
+
 /// Decodes the `ALPH` chunk to one byte per pixel; `None` if there is none.
 pub(super) fn decode(
     data: &[u8],
@@ -36,8 +39,12 @@ pub(super) fn decode(
 fn lossless(body: &[u8], size: (u32, u32), job: &Job) -> Result<Buffer, CodecError> {
     let rgba = vp8l::decode_headless(body, size, job)?;
     let mut alpha = job.memory.zeroed(pixel_count(size.0, size.1))?;
-    for (alpha, pixel) in alpha.iter_mut().zip(rgba.as_chunks::<4>().0) {
-        *alpha = pixel[1];
+    let parts = alpha.chunks_mut(PIXELS);
+    for (alpha, pixels) in parts.zip(rgba.as_chunks::<4>().0.chunks(PIXELS)) {
+        job.check()?;
+        for (alpha, pixel) in alpha.iter_mut().zip(pixels) {
+            *alpha = pixel[1];
+        }
     }
     Ok(alpha)
 }

@@ -3,7 +3,8 @@
 //! The oracle interpolates chroma by plain arithmetic, as libjpeg's "fancy upsampling" does.
 
 use majordomo_codecs::{
-    Chroma, ChromaSize, Encoding, Job, Layout, Picture, SizeHint, Stop, decode, encode,
+    Chroma, ChromaSize, Encoding, Job, Layout, Picture, SizeHint, Stop, decode, downscale_decoded,
+    encode,
 };
 use majordomo_image_header::{Orientation, measure};
 use proptest::prelude::*;
@@ -101,6 +102,39 @@ proptest! {
                 check(found, wanted, 1, &format!("{encoding:?} {width}×{height} at {x},{y}"));
             }
         }
+    }
+
+    /// The last chroma sample of an odd result lies on the edge of the source, where half of
+    /// its weights are missing.
+    #[test]
+    fn a_picture_of_one_colour_keeps_it_at_every_size(
+        (width, height) in (1_u32..300, 1_u32..300),
+        (across, down) in (1_u32..=2, 1_u32..=2),
+        scale in prop::sample::select(vec![1, 2, 4, 8]),
+        (short_x, short_y) in (0_u32..8, 0_u32..8),
+        (to_x, to_y) in (0.0..1.0_f64, 0.0..1.0_f64),
+        is_full in any::<bool>(),
+    ) {
+        let mut picture = planar(width, height, across, down);
+        let luma = (width * height) as usize;
+        let color = (picture.data.len() - luma) / 2;
+        picture.data[..luma].fill(50);
+        picture.data[luma..luma + color].fill(90);
+        picture.data[luma + color..].fill(200);
+        // Of a file that was decoded at this scale.
+        let stored = (
+            width * scale - short_x.min(scale - 1),
+            height * scale - short_y.min(scale - 1),
+        );
+        let part = |length: u32, part: f64| (f64::from(length) * part) as u32 + 1;
+        let to = (part(width, to_x), part(height, to_y));
+        let chroma = if is_full { Chroma::Full } else { Chroma::Half };
+        let small = downscale_decoded(&picture, stored, to, chroma, &job()).unwrap();
+        let luma = (to.0 * to.1) as usize;
+        let color = (small.data.len() - luma) / 2;
+        prop_assert!(small.data[..luma].iter().all(|value| *value == 50));
+        prop_assert!(small.data[luma..luma + color].iter().all(|value| *value == 90));
+        prop_assert!(small.data[luma + color..].iter().all(|value| *value == 200));
     }
 
     #[test]

@@ -28,7 +28,7 @@ fn dice(seed: u64) -> impl FnMut(u64) -> u64 {
     }
 }
 
-/// A call that answers, fails before or after some output, hangs or never begins.
+/// A call that responds, fails before or after some output, hangs or never begins.
 fn step(number: u64) -> Step {
     let usage = Usage::new(50, 20);
     let answer = Response::new(vec![Part::text("some words")]).with_usage(usage);
@@ -167,7 +167,7 @@ async fn both_rounds_of_a_repair_are_charged() {
     assert_eq!(costs, [10 * 1_000 + 10_000, 25 * 1_000 + 2 * 10_000]);
 }
 
-/// The provider may charge for what it received, also if its response never came.
+/// The provider may charge for its input, even if its response never came.
 #[tokio::test(start_paused = true)]
 async fn an_attempt_of_unknown_outcome_is_charged_its_input() {
     use majordomo::llm::Timer;

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Weak};
 
+use majordomo_vision::UsedDescriptions;
+
 use super::{Capture, CapturedRequest};
 
-/// Belongs to one request; does nothing once that is evicted.
+/// Belongs to one request; does nothing once the request is evicted.
 #[derive(Clone)]
 pub(crate) struct CaptureWriter {
     capture: Arc<Capture>,
@@ -23,9 +25,7 @@ impl CaptureWriter {
     /// Notes the head of the response.
     pub(crate) fn begin(&self, status: u16, content_type: &str) {
         if let Some(request) = self.request.upgrade() {
-            let mut response = request.response();
-            response.status = status;
-            content_type.clone_into(&mut response.content_type);
+            request.begin(status, content_type);
         }
     }
 
@@ -33,6 +33,20 @@ impl CaptureWriter {
     pub(crate) fn write(&self, chunk: &[u8]) {
         if let Some(request) = self.request.upgrade() {
             self.capture.append(&request, chunk);
+        }
+    }
+
+    /// Notes that no chunk follows.
+    pub(crate) fn end(&self) {
+        if let Some(request) = self.request.upgrade() {
+            self.capture.trim(&request);
+        }
+    }
+
+    /// Notes the descriptions by which images were replaced.
+    pub(crate) fn describe(&self, used: UsedDescriptions) {
+        if let Some(request) = self.request.upgrade() {
+            self.capture.describe(&request, used);
         }
     }
 }

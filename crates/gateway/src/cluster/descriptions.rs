@@ -1,7 +1,7 @@
 //! Descriptions of images, shared by the nodes of a cluster.
 //!
-//! The name is the digest of content, prompt, describers and the client's key: a tenant
-//! never reads what another one had described.
+//! An entry's name is the digest of content, prompt, describers and the client's key, so a
+//! tenant never reads another tenant's descriptions.
 
 use std::time::Duration;
 

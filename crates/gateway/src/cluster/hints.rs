@@ -1,4 +1,4 @@
-//! Bench hints: what one gateway found about a target, the others probe.
+//! Bench hints: when one gateway benches a target, the others probe it.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use majordomo_cluster::News;
 
 use super::Cluster;
 
-/// Tells other nodes about benches that this one decided.
+/// Announces benches that this node decided to other nodes.
 pub(crate) struct BenchTeller(pub(crate) Cluster);
 
 impl Observer for BenchTeller {
@@ -20,7 +20,7 @@ impl Observer for BenchTeller {
             cause: BenchCause::Failed { class, .. },
         } = notice
         else {
-            // Hints of others are benches by hand, and go no further.
+            // Hints from other nodes are applied as manual benches, and are not passed on.
             return;
         };
         self.0.node.tell(News::Benched {
@@ -31,11 +31,11 @@ impl Observer for BenchTeller {
     }
 }
 
-/// Applies a hint. A pause that the provider demanded holds here, too. After any other
+/// Applies a hint. A pause that the provider demanded applies here, too. After any other
 /// failure the next request is a probe, whose outcome decides.
 pub(crate) fn apply_hint(health: &Health, subject: &str, millis: u64, demanded: bool) {
     let known = health.status(subject);
-    // Names that only clients of another node used are of no interest here.
+    // Names that only clients of another node used are ignored.
     let Some(status) = known.filter(|status| status.declared) else {
         return;
     };

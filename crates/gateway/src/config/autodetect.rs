@@ -100,8 +100,8 @@ async fn ollama(registry: &Registry) -> Option<Vec<String>> {
 }
 
 impl Config {
-    /// The providers whose model lists are searched for a bare model name, in order:
-    /// those of the file, those detected, then the demo if it is available.
+    /// The providers whose model lists are searched for a bare model name, in order: from the
+    /// file, detected ones, then the demo if it is available.
     pub fn lookup_order(&self, found: &Detected) -> Vec<String> {
         let own = self.providers.iter().map(|provider| provider.name.clone());
         let mut order: Vec<String> = Vec::new();
@@ -114,8 +114,8 @@ impl Config {
         order
     }
 
-    /// The providers that the user set up: those of the file, and those whose key or DSN
-    /// is in the environment.
+    /// The providers that the user set up: from the file, and with a key or DSN in the
+    /// environment.
     pub(crate) fn configured_providers(
         &self,
         environment: &BTreeMap<String, String>,

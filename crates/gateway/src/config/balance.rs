@@ -1,8 +1,8 @@
 //! The tactic of a list of services: the configured one, or the one that the list implies.
 //!
-//! Without `balance`, a list is tried in order, as a spec is. A `tier` balances by tier and
-//! a `weight` by weighted chance; with both, tiers come first and weights apply within a
-//! tier.
+//! Without `balance`, a list is tried in order, as a spec is. A `tier` balances by tier and a
+//! `weight` selects at random by weight; with both, tiers come first and weights apply within
+//! a tier.
 
 use majordomo_balance::Tactic;
 
@@ -15,7 +15,7 @@ use crate::processors::PROXY_VISION;
 pub struct Balance {
     /// Picks a service.
     pub tactic: Tactic,
-    /// Picks within a tier; used by [`Tactic::Tier`] only.
+    /// The tactic within a tier; used only by [`Tactic::Tier`].
     pub within: Tactic,
 }
 

@@ -1,11 +1,11 @@
-//! `[capture]`: how much of what clients send and receive is kept in memory.
+//! `[capture]`: the memory for captured requests and responses.
 
 use super::reader::Section;
 
 /// The capture of requests, for keys that opt in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureSettings {
-    /// Most bytes of all captured requests and responses together.
+    /// Maximum bytes of all captured requests and responses together.
     pub size: u64,
 }
 

@@ -1,7 +1,7 @@
-//! Checks that a client's own credential can reach one vendor only.
+//! Checks that a client's own credential can reach only one vendor.
 //!
-//! It is sent to providers of the client's dialect that take it. Were there two at different
-//! addresses, a failover would show one vendor the credential of another.
+//! The credential is sent to providers of the client's dialect that accept it. If two of them
+//! had different addresses, a failover would reveal one vendor's credential to the other.
 
 use http::Uri;
 use majordomo::providers::ProviderKind;

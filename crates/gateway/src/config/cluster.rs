@@ -5,7 +5,7 @@ use majordomo_cluster::{StateUrl, StateUrlError};
 use super::reader::{ConfigField, ConfigReader, Section};
 use super::{Config, LedgerPlace, Span};
 
-/// How this gateway takes part in a cluster.
+/// This gateway's membership in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClusterEntry {
@@ -13,13 +13,13 @@ pub struct ClusterEntry {
     pub state: StateUrl,
     /// This node's name; `None` for the machine's.
     pub name: Option<String>,
-    /// The number of nodes that is assumed until the others were seen.
+    /// The number of nodes to assume until the others have been seen.
     pub nodes: u64,
-    /// Where `state` is in the file.
+    /// The position of `state` in the file.
     pub(crate) span: Span,
 }
 
-/// The nodes that a gateway assumes.
+/// The default number of nodes.
 const NODES: u64 = 3;
 
 pub(super) fn read_cluster(mut section: Section<'_>) -> Option<ClusterEntry> {
@@ -43,7 +43,7 @@ pub(super) fn read_cluster(mut section: Section<'_>) -> Option<ClusterEntry> {
 fn read_state(field: &ConfigField<'_>) -> Option<(StateUrl, Span)> {
     let text = field.non_empty()?;
     if field.is_literal() {
-        // It may have a password.
+        // The URL may contain a password.
         field.reader.hide(field.span.clone());
         if text.value.contains('@') {
             field.reader.note_secret();
@@ -59,7 +59,7 @@ fn read_state(field: &ConfigField<'_>) -> Option<(StateUrl, Span)> {
     }
 }
 
-/// What a cluster needs of the other sections.
+/// Checks the other sections against the needs of a cluster.
 pub(super) fn check(reader: &ConfigReader<'_>, config: &Config) {
     let Some(cluster) = &config.cluster else {
         return;

@@ -1,6 +1,6 @@
-//! What a candidate would change: its lines and its entries against those of a file.
+//! Compares a candidate with a file, by lines and by entries.
 //!
-//! Values are compared as they are and shown masked.
+//! Values are compared unmasked and shown masked.
 
 use serde::Serialize;
 use toml::de::{DeTable, DeValue};
@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 use super::ConfigSource;
 use super::line_diff::{LineEdit, diff};
 
-/// Unchanged lines that are kept around a change.
+/// Unchanged lines to show around a change.
 const AROUND: usize = 3;
 
 /// A line of the difference.
@@ -123,7 +123,7 @@ fn named<'a>(file: &'a DeTable<'a>) -> Vec<((String, String), &'a DeValue<'a>)> 
     entries
 }
 
-/// What an entry of a list calls itself.
+/// The name of a list's entry.
 fn name_of(entry: &DeValue<'_>) -> Option<String> {
     let DeValue::Table(table) = entry else {
         return None;
@@ -138,7 +138,7 @@ fn name_of(entry: &DeValue<'_>) -> Option<String> {
     text("name").or_else(|| text("model"))
 }
 
-/// Whether two values are equal, wherever they stand.
+/// Whether two values are equal, regardless of their positions.
 fn same(a: &DeValue<'_>, b: &DeValue<'_>) -> bool {
     match (a, b) {
         (DeValue::Table(a), DeValue::Table(b)) => {

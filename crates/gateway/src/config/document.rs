@@ -10,7 +10,7 @@ use super::{
     routes, server, teams, unreachable, vision,
 };
 
-/// Reads every section, then checks what involves more than one.
+/// Reads every section, then checks rules over several sections.
 pub(super) fn read_document(mut root: Section<'_>) -> Config {
     let reader = root.reader;
     let mut config = Config::empty();
@@ -86,7 +86,14 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     let routes = root.take("routes");
     let routes = routes.and_then(|field| routes::sections(&field));
     config.routes = routes.map(routes::read_routes).unwrap_or_default();
-    root.finish_among(&[("[server]", server::KEYS)]);
+    root.finish_among(&[
+        ("[server]", server::KEYS),
+        (
+            "[[routes.smart]], below the [[routes]] of its route",
+            &["smart"],
+        ),
+        ("[[routes]]", &["services", "balance", "describe"]),
+    ]);
     // Invalid entries count as keys of any role here, so that one mistake is reported
     // once.
     let some_wrong = written != Some(config.keys.len());
@@ -113,7 +120,7 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     config
 }
 
-/// The only version there is. It grows when a default changes its meaning.
+/// The current version, incremented when a default changes.
 const VERSION: u64 = 1;
 
 fn version(field: &ConfigField<'_>) -> Option<u64> {

@@ -10,7 +10,8 @@ use super::reader::ConfigField;
 const HINT: &str = "write the last day on which it works, as `\"2027-01-31\"`, or a time in UTC, as \
                     `\"2027-01-31T18:00:00Z\"`";
 
-/// Reads a date, which ends with its day in UTC, or a time. TOML's own dates need no quotes.
+/// Reads a time, or a date, which includes the whole day in UTC. TOML's own dates need no
+/// quotes.
 pub(super) fn read_expiry(field: &ConfigField<'_>) -> Option<i64> {
     let text = match field.value {
         DeValue::Datetime(date) => date.to_string(),

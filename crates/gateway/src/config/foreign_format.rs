@@ -18,7 +18,7 @@ const LITELLM_KEYS: [&str; 5] = [
 /// Consecutive lines that make a text YAML; a single one may be a slip.
 const YAML_LINES: usize = 3;
 
-const LITELLM_HINT: &str = "convert it: `majordomo import FILE -o majordomo.toml`";
+const IMPORT_HINT: &str = "convert it: `majordomo import FILE -o majordomo.toml`";
 const FORMAT_HINT: &str = "write the settings as TOML: docs/guide/configuration.md lists them";
 
 /// The diagnostic for a text in another format whose first syntax error is at `error`.
@@ -35,7 +35,13 @@ pub(super) fn diagnose(text: &str, error: &Span) -> Option<Diagnostic> {
         ))
     };
     if text.trim_start().starts_with('{') {
-        return at("the file is JSON, not TOML", FORMAT_HINT);
+        return match json_of(text) {
+            Some(product) => {
+                let message = format!("this looks like a {product} configuration, which is JSON");
+                at(&message, IMPORT_HINT)
+            }
+            None => at("the file is JSON, not TOML", FORMAT_HINT),
+        };
     }
     let key = yaml_key(line)?;
     let significant = rest.lines().filter(|line| !is_blank(line));
@@ -45,7 +51,7 @@ pub(super) fn diagnose(text: &str, error: &Span) -> Option<Diagnostic> {
     if is_litellm {
         return at(
             "this looks like a LiteLLM configuration, which is YAML",
-            LITELLM_HINT,
+            IMPORT_HINT,
         );
     }
     if keys.len() >= YAML_LINES {
@@ -53,8 +59,20 @@ pub(super) fn diagnose(text: &str, error: &Span) -> Option<Diagnostic> {
     }
     // Any other word may be a secret.
     let key = if SETTINGS.contains(&key) { key } else { "key" };
-    let hint = format!("TOML separates a key from its value by `=`: `{key} = …`");
+    let hint = format!("TOML separates a key from its value with `=`: `{key} = …`");
     at("invalid TOML: `:` after a key", &hint)
+}
+
+/// The product whose configuration a JSON file is.
+fn json_of(text: &str) -> Option<&'static str> {
+    let root: serde_json::Value = serde_json::from_str(text).ok()?;
+    if root.get("Providers").or(root.get("Router")).is_some() {
+        return Some("claude-code-router");
+    }
+    let mut providers = root.get("providers")?.as_object()?.values();
+    // Ours would have `api_keys`.
+    let is_bifrost = providers.any(|provider| provider.get("keys").is_some());
+    is_bifrost.then_some("Bifrost")
 }
 
 fn is_blank(line: &str) -> bool {
@@ -93,7 +111,10 @@ mod tests {
             ("model_list:\n  - model_name: a\n", "LiteLLM"),
             ("a: 1\n# b\nb:\n  - c: 2\n", "YAML"),
             ("listen: \"127.0.0.1:4100\"\n[chain]\n", "`:` after a key"),
-            ("{\n  \"server\": {}\n}\n", "JSON"),
+            ("{\n  \"server\": {}\n}\n", "the file is JSON"),
+            ("{\n  \"providers\": {\"a\": {}}\n}\n", "the file is JSON"),
+            ("{\"Providers\": []}", "claude-code-router"),
+            ("{\"providers\": {\"openai\": {\"keys\": []}}}", "Bifrost"),
         ] {
             let found = message(text).unwrap_or_default();
             assert!(found.contains(message_part), "{text}: {found}");

@@ -14,7 +14,7 @@ const GENERATE_HINT: &str = "`majordomo key new NAME` generates a key and its [[
 
 /// Shorter keys cause a warning.
 const SHORT: usize = 20;
-/// Shorter keys are rejected where other machines can try them.
+/// Shorter keys are rejected if other machines can try them.
 const SHORTEST: usize = 8;
 
 /// Reads all entries. `exposed` is true if other machines can reach the gateway.
@@ -68,7 +68,7 @@ fn entry(
             if field.is_literal() {
                 reader.note_secret();
             }
-            let secret = field.secret();
+            let secret = field.one_secret("write a [[keys]] entry for each key");
             if let Some(secret) = &secret {
                 check_length(field, name.as_ref(), secret, exposed);
             }
@@ -109,7 +109,7 @@ fn entry(
     let entry = KeyEntry {
         name: name.value.clone(),
         secret: secret?,
-        // A key that loses its team or its end would be wider than what is written.
+        // Without its team or expiry, a key would allow more than the file states.
         team: team.map_or(Some(None), |team| team.map(Some))?,
         role: role?,
         sees_all: sees_all?,

@@ -8,21 +8,21 @@ use majordomo_ledger::{PostgresUrl, PostgresUrlError, StorePlace};
 
 use super::reader::{ConfigField, Section};
 
-/// The record of requests and of what they cost.
+/// The record of requests and their cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LedgerSettings {
-    /// Where the rows are kept.
+    /// Where rows are stored.
     pub store: LedgerPlace,
-    /// How long rows are kept; `None` for ever. Rollups stay.
+    /// How long rows are kept; `None` means forever. Rollups are never removed.
     pub retention: Option<Duration>,
-    /// How long the audit log of keys and teams is kept; `None` for ever.
+    /// How long the audit log of keys and teams is kept; `None` means forever.
     pub audit_retention: Option<Duration>,
-    /// Whether names of end users are replaced by a keyed hash.
+    /// Whether keyed hashes replace the names of end users.
     pub hash_end_users: bool,
 }
 
-/// Where a ledger is.
+/// The location of a ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LedgerPlace {
     /// SQLite in the user's state folder.
@@ -55,8 +55,8 @@ impl LedgerSettings {
         }
     }
 
-    /// The ledger's folder on this machine: its files, or what waits for a database. `None`
-    /// if the ledger is off or the user has no state folder.
+    /// The ledger's folder on this machine: for its files, or for rows that wait for a
+    /// database. `None` if the ledger is off or the user has no state folder.
     pub fn folder(&self, environment: &BTreeMap<String, String>) -> Option<PathBuf> {
         match &self.store {
             LedgerPlace::StateFolder | LedgerPlace::Postgres(_) => {
@@ -68,7 +68,7 @@ impl LedgerSettings {
     }
 }
 
-/// majordomo's folder for state: the one of systemd's unit, or in the user's state folder.
+/// majordomo's folder for state: from systemd's unit, or in the user's state folder.
 fn state_folder(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
     let set = |name: &str| {
         let path = environment.get(name).map(PathBuf::from);
@@ -104,7 +104,7 @@ pub(super) fn read_ledger(mut section: Section<'_>) -> LedgerSettings {
                 "write `store = \"sqlite:///var/lib/majordomo/ledger\"`, with three slashes",
             ),
             _ => field.report(
-                "`store` is not a store that this majordomo knows",
+                "`store` is not a known store",
                 "write `\"sqlite\"`, `\"sqlite:///folder\"`, `\"postgres://…\"` or `\"off\"`",
             ),
         }
@@ -126,7 +126,7 @@ pub(super) fn read_ledger(mut section: Section<'_>) -> LedgerSettings {
 
 fn read_postgres(field: &ConfigField<'_>, url: &str, ledger: &mut LedgerSettings) {
     if field.is_literal() {
-        // It may have a password.
+        // The URL may contain a password.
         field.reader.hide(field.span.clone());
         if url
             .split_once("://")

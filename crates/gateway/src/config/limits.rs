@@ -1,5 +1,5 @@
-//! `limits`, `budget`, `when_exhausted` and `unpriced`, wherever they are written: in
-//! `[limits]` for everyone, in teams, keys and `[end_users]`.
+//! `limits`, `budget`, `when_exhausted` and `unpriced`, in every section that has them:
+//! `[limits]` for everyone, teams, keys and `[end_users]`.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::reader::{ConfigField, Section};
 const BUDGET_HINT: &str = "write an amount per window: `budget = { day = \"5 USD\" }`";
 const EXHAUSTED_HINT: &str = "write \"refuse\", \"clamp\", \"warn\" or \"spec:<cheaper spec>\"";
 
-/// `[limits]`: what holds for everyone, and how budgets are kept.
+/// `[limits]`: the limits of everyone, and settings of budgets.
 #[derive(Clone, Debug)]
 pub struct LimitSettings {
     /// The limits of all clients together.
@@ -26,10 +26,10 @@ pub struct LimitSettings {
     pub end_users: Arc<LimitPolicy>,
     /// The time zone of budget windows; UTC by default.
     pub time_zone: jiff::tz::TimeZone,
-    /// Output tokens that are reserved, and requested, for a request without a maximum
-    /// where a strict budget applies.
+    /// Output tokens to reserve and request for a request without a maximum, if a strict
+    /// budget applies.
     pub reserve_output: u64,
-    /// Where alerts are sent.
+    /// The webhook for alerts.
     pub alerts: Option<AlertSettings>,
 }
 

@@ -11,7 +11,7 @@ pub(super) enum LineEdit {
     Add(usize),
 }
 
-/// Above this many pairs of lines the part that differs is replaced as a whole.
+/// Above this many pairs of lines, the differing part is replaced as a whole.
 const MOST_PAIRS: usize = 4_000_000;
 
 /// Turns `old` into `new` by their longest common subsequence.
@@ -38,7 +38,7 @@ fn middle(old: &[&str], new: &[&str], from: usize) -> Vec<LineEdit> {
             .chain((0..new.len()).map(|at| LineEdit::Add(from + at)))
             .collect();
     }
-    // The length of the longest common subsequence from each pair of lines on.
+    // For each pair of lines, the length of the longest common subsequence that starts there.
     let mut common = vec![0_u32; (old.len() + 1) * width];
     for a in (0..old.len()).rev() {
         for b in (0..new.len()).rev() {

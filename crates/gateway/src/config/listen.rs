@@ -3,12 +3,12 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Why a text is no listen address, with what to write instead.
+/// Why a text is not a listen address, with a remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{hint}")]
 #[non_exhaustive]
 pub struct ListenError {
-    /// What to write.
+    /// The remedy.
     pub hint: &'static str,
 }
 

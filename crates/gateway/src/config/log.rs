@@ -1,15 +1,15 @@
-//! `[log]`: the format of the log and which lines it has.
+//! `[log]`: the format and the level of the log.
 
 use tracing::level_filters::LevelFilter;
 
 use super::reader::Section;
 
-/// The log on standard error. The command applies it: a program that embeds the gateway has
-/// a subscriber of its own.
+/// The log on standard error. The command applies it: a program that embeds the gateway sets
+/// its own subscriber.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogSettings {
-    /// How a line is written.
+    /// The format of the lines.
     pub format: LogFormat,
     /// Lines below this level are not written. `RUST_LOG` overrides it.
     pub level: LevelFilter,

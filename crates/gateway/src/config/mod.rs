@@ -1,9 +1,9 @@
 //! The configuration file: parsing, diagnostics, reload.
 //!
-//! [`Config::load`] reads a file into plain data or returns *all* of its [`Diagnostics`],
-//! each with its line and a hint. Parsing goes through the typed `reader`: each section
-//! takes the keys it knows and reports the rest. [`Config::registry`] builds the
-//! providers, and [`ConfigWatch`] reads the file again when it changes.
+//! [`Config::load`] reads a file into plain data or returns *all* of its [`Diagnostics`], each
+//! with its line and a hint. Parsing goes through the typed `reader`: each section reads the
+//! keys that it knows and reports all others. [`Config::registry`] builds the providers, and
+//! [`ConfigWatch`] reads the file again when it changes.
 //!
 //! To add a setting: add a field to the type of its section (`server.rs`, `chain.rs`, …),
 //! read it in the `read_…` function there, describe it in `schema`, and list its key in
@@ -57,6 +57,7 @@ mod vision;
 mod watch;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -139,7 +140,7 @@ pub struct Config {
     pub ledger: LedgerSettings,
     /// Prices beyond the shipped table.
     pub prices: PriceSettings,
-    /// Limits of everyone, and how budgets are kept.
+    /// Limits of everyone, and settings of budgets.
     pub limits: LimitSettings,
     /// Other gateways that share limits with this one.
     pub cluster: Option<ClusterEntry>,
@@ -147,7 +148,7 @@ pub struct Config {
     pub page: PageSettings,
     /// The log.
     pub log: LogSettings,
-    /// What is kept of requests whose key opts in.
+    /// The capture of requests whose key opts in.
     pub capture: CaptureSettings,
     /// The version of the file's meaning, if it states one.
     pub version: Option<u64>,
@@ -160,13 +161,13 @@ pub struct Config {
     pub source: Arc<ConfigSource>,
 }
 
-/// What a reference to a variable that is not set means.
+/// The meaning of a reference to a variable that is not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variables {
     /// An error: the gateway cannot run without the value.
     Required,
-    /// A warning, for programs that call no provider. Whatever depends on the value is not
-    /// judged; a spec becomes `demo/text` and a provider's address an invalid one.
+    /// A warning, for programs that call no provider. Settings that depend on the value are
+    /// not checked; a spec becomes `demo/text` and a provider's address an invalid one.
     Optional,
 }
 
@@ -214,7 +215,7 @@ impl Config {
         Self::load_with(path, environment, Variables::Required)
     }
 
-    /// Like [`load`](Self::load), deciding about variables that are not set.
+    /// Like [`load`](Self::load), with a choice for variables that are not set.
     pub fn load_with(
         path: &Path,
         environment: &BTreeMap<String, String>,
@@ -225,7 +226,12 @@ impl Config {
             Ok(text) => Self::parse_with(name, text, environment, variables),
             Err(reason) => {
                 let message = format!("the configuration cannot be read: {reason}");
-                let hint = "specify another file with `--config` or MAJORDOMO_CONFIG";
+                let hint = match reason.kind() {
+                    io::ErrorKind::PermissionDenied => {
+                        "let the user who runs majordomo read it, and the folders above it"
+                    }
+                    _ => "specify another file with `--config` or MAJORDOMO_CONFIG",
+                };
                 let problem = Diagnostic::at(0..0, message, hint);
                 Err(Diagnostics::new(
                     Arc::new(ConfigSource::missing(name)),
@@ -244,7 +250,7 @@ impl Config {
         Self::parse_with(name, text, environment, Variables::Required)
     }
 
-    /// Like [`parse`](Self::parse), deciding about variables that are not set.
+    /// Like [`parse`](Self::parse), with a choice for variables that are not set.
     pub fn parse_with(
         name: impl Into<String>,
         text: impl Into<String>,
@@ -312,23 +318,24 @@ fn is_blank(table: &DeTable<'_>) -> bool {
     table.values().all(|value| empty(value.get_ref()))
 }
 
-fn read_text(path: &Path) -> Result<String, String> {
-    String::from_utf8(read_bytes(path)?).map_err(|_| "it is not UTF-8 text".to_owned())
+fn read_text(path: &Path) -> io::Result<String> {
+    let not_text = |_| io::Error::other("it is not UTF-8 text");
+    String::from_utf8(read_bytes(path)?).map_err(not_text)
 }
 
 /// Reads a regular file of limited size. A pipe or a device could block forever.
-pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
-    let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
+pub(crate) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let about = std::fs::metadata(path)?;
     if !about.is_file() {
-        return Err("it is not a regular file".to_owned());
+        return Err(io::Error::other("it is not a regular file"));
     }
     let size = about.len();
     if size > MAX_FILE_BYTES {
-        return Err(format!(
+        return Err(io::Error::other(format!(
             "it has {size} bytes, and the limit is {MAX_FILE_BYTES}"
-        ));
+        )));
     }
-    std::fs::read(path).map_err(|error| error.to_string())
+    std::fs::read(path)
 }
 
 /// Converts a parser error, adding a hint.

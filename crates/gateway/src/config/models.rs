@@ -171,8 +171,8 @@ fn limits(mut section: Section<'_>) -> Option<ImageSupport> {
     Some(images)
 }
 
-/// Types that a model can accept. Images are converted to one of the first four; the
-/// others are passed on where a model takes them.
+/// Types that a model can accept. Images are converted to one of the first four; images of the
+/// other types are passed on if the model takes them.
 pub(super) const TYPES: [&str; 9] = [
     "image/jpeg",
     "image/png",

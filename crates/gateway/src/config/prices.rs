@@ -1,4 +1,4 @@
-//! `[prices]`: another price table, and prices of single targets.
+//! `[prices]`: a replacement for the price table, and prices of single targets.
 
 use std::path::PathBuf;
 
@@ -55,9 +55,10 @@ fn report(field: &ConfigField<'_>, error: &MoneyError) {
     field.report(error.to_string(), hint);
 }
 
-const ABOVE_HINT: &str = "name the input tokens above which these rates apply: `above = 200000`";
+const ABOVE_HINT: &str = "state the input tokens above which these rates apply: `above = 200000`";
 
-/// Reads the rates of a price. Each is judged at its own line; `None` if one is wrong.
+/// Reads the rates of a price. Each mistake is reported at its own line; `None` if there is
+/// one.
 fn read_price(mut section: Section<'_>, title: &str, with_tiers: bool) -> Option<PriceOverride> {
     let mut price = PriceOverride::default();
     let mut valid = true;

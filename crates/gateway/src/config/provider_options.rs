@@ -1,5 +1,5 @@
-//! Options of `[providers.<name>]` besides kind, address and key: those of a DSN's query,
-//! and headers and a proxy, which a DSN cannot hold.
+//! Options of `[providers.<name>]` besides kind, address and key: the options of a DSN's
+//! query, and headers and a proxy, which a DSN cannot hold.
 
 use std::time::Duration;
 
@@ -32,11 +32,11 @@ pub struct ProviderOptions {
     pub stream_usage: Option<bool>,
     /// The version of Anthropic's API.
     pub version: Option<AnthropicVersion>,
-    /// The context window that Ollama is asked for.
+    /// The context window to request from Ollama.
     pub num_ctx: Option<u64>,
     /// Whether to set prompt-cache breakpoints for clients that set none.
     pub auto_cache: Option<bool>,
-    /// Whether the clients' own credentials are sent instead of ours.
+    /// Whether clients' own credentials are sent instead of the configured one.
     pub client_credentials: Option<bool>,
     /// Whether it gets a request's trace and id; `None` forwards what the client sent.
     pub trace: Option<bool>,
@@ -44,10 +44,10 @@ pub struct ProviderOptions {
     pub proxy: Option<ProviderProxy>,
 }
 
-/// How a provider is reached.
+/// The connection to a provider.
 #[derive(Clone, Debug)]
 pub enum ProviderProxy {
-    /// Directly, whatever the environment says.
+    /// Direct, regardless of the environment.
     Off,
     /// Through this proxy; the URL may hold a password.
     Through(SecretString),

@@ -93,7 +93,7 @@ impl DeclaredKind {
 pub(super) const HINT: &str =
     "a provider's name is part of its header: write `[providers.NAME]` for each";
 
-/// Stand for a provider or an address that depends on a variable that is not set.
+/// Placeholders for a provider or an address that depends on a variable that is not set.
 const UNKNOWN: ProviderSource = ProviderSource::Declared {
     kind: DeclaredKind::Demo,
     base_url: None,
@@ -133,7 +133,9 @@ fn provider(field: &ConfigField<'_>, mut section: Section<'_>) -> Option<Provide
     let api_key = section.take("api_key");
     let dsn = section.take("dsn");
     let options = provider_options::read_options(&mut section);
-    let key = api_key.as_ref().and_then(ConfigField::secret);
+    let key = api_key
+        .as_ref()
+        .and_then(|field| field.one_secret("list several keys in `api_keys`"));
     if api_key.as_ref().is_some_and(ConfigField::is_literal) {
         section.reader.note_secret();
     }
@@ -272,8 +274,27 @@ fn address(field: &ConfigField<'_>) -> Option<String> {
         field.report("`base_url` contains a query", hint);
         return None;
     }
+    let mut endpoints = ENDPOINTS.iter();
+    let path = url.trim_end_matches('/');
+    if let Some(endpoint) = endpoints.find(|endpoint| path.ends_with(*endpoint)) {
+        field.warn(
+            format!("`base_url` ends with the path of a request, `{endpoint}`"),
+            "remove it; request paths are appended to the URL",
+        );
+    }
     Some(url.to_owned())
 }
+
+/// Paths of requests, which people copy together with the address.
+const ENDPOINTS: [&str; 7] = [
+    "/chat/completions",
+    "/completions",
+    "/messages",
+    "/responses",
+    "/embeddings",
+    "/api/chat",
+    "/api/generate",
+];
 
 fn read_dsn(field: &ConfigField<'_>) -> Option<Dsn> {
     let secret = field.secret()?;

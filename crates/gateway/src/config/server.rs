@@ -31,7 +31,10 @@ pub struct ServerSettings {
     pub body_timeout: Duration,
     /// Interval of keep-alives in idle streams; `None` disables them.
     pub keepalive: Option<Duration>,
-    /// Time for requests to finish during shutdown.
+    /// Time for which connections are accepted after a shutdown signal, while the gateway
+    /// is not ready; `None` for none.
+    pub grace: Option<Duration>,
+    /// Time for requests to finish during shutdown, after `grace`.
     pub drain: Duration,
     /// Number of recent requests kept for the operator; 0 keeps none.
     pub traces: usize,
@@ -80,6 +83,7 @@ impl Default for ServerSettings {
             max_counts: MaxCounts::default(),
             body_timeout: Duration::from_secs(60),
             keepalive: None,
+            grace: None,
             drain: Duration::from_secs(30),
             traces: 200,
             trace_bytes: 4 << 20,
@@ -99,7 +103,7 @@ impl ServerSettings {
     }
 }
 
-/// Why the gateway must not listen on `address`: without keys, only loopback addresses
+/// Returns why the gateway must not listen on `address`: without keys, only loopback addresses
 /// are allowed.
 ///
 /// ```
@@ -114,7 +118,7 @@ pub fn exposed_without_keys(address: SocketAddr, has_keys: bool) -> Option<Strin
     open.then(|| format!("{address} is reachable from other machines, but no key is configured"))
 }
 
-/// Why the operator's listener must not use `address`: it is reachable from other
+/// Returns why the operator's listener must not use `address`: it is reachable from other
 /// machines and no key has a role for it.
 ///
 /// ```
@@ -149,6 +153,7 @@ pub(super) const KEYS: &[&str] = &[
     "max_values",
     "body_timeout",
     "keepalive",
+    "grace",
     "drain",
     "traces",
     "trace_bytes",
@@ -200,6 +205,9 @@ pub(super) fn read_server(mut section: Section<'_>) -> ServerSettings {
     }
     if let Some(keepalive) = section.take("keepalive").and_then(|f| f.duration_or_off()) {
         server.keepalive = keepalive;
+    }
+    if let Some(grace) = section.take("grace").and_then(|f| f.duration_or_off()) {
+        server.grace = grace;
     }
     if let Some(drain) = section.duration("drain") {
         server.drain = drain;

@@ -168,7 +168,7 @@ impl ConfigSource {
     }
 }
 
-/// Replaces every run of four or more masked characters by eight.
+/// Replaces every run of four or more masked characters with eight.
 fn shorten_stars(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());
     let mut rest = line;

@@ -1,4 +1,4 @@
-//! Specs of the file, and the checks of the names they use.
+//! Specs in the file, and checks of the names that they use.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,9 +1,9 @@
 //! Decides whether a running gateway may switch to another configuration.
 //!
-//! A reload fails closed: a file may be empty because the disk is full, or truncated
-//! because a write is in progress, and neither may remove protection. Removing it on
-//! purpose requires a restart. The module is pure: it compares two configurations and
-//! what was fixed at startup.
+//! A reload fails closed: a file may be empty because the disk is full, or truncated because a
+//! write is in progress, and neither may remove protection. Removing it on purpose requires a
+//! restart. The module is pure: it compares two configurations and the settings fixed at
+//! startup.
 
 use std::net::SocketAddr;
 
@@ -185,7 +185,7 @@ mod tests {
         Config::parse("m.toml", text, &BTreeMap::new()).expect("the file is fine")
     }
 
-    /// What is fixed in a gateway started with this file.
+    /// The fixed settings of a gateway that was started with this file.
     fn at_startup(start: &Config) -> AtStartup {
         AtStartup {
             listen: start.server.listen,
@@ -212,7 +212,7 @@ mod tests {
             (ALIAS, "# [aliases]\n", Err(ReloadRejection::Empty)),
             (ALIAS, "[aliases]\n[server]\n", Err(ReloadRejection::Empty)),
             (KEY, "", Err(ReloadRejection::Empty)),
-            // A file that was cut off must not widen what a key may use.
+            // A file that was cut off must not widen a key's permissions.
             (NARROW, KEY, Err(ReloadRejection::WiderKey("a".to_owned()))),
             (
                 NARROW,

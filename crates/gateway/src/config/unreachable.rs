@@ -1,5 +1,5 @@
-//! Warns about names that requests do not reach: an alias behind a route of the same name,
-//! and a key's list of models that matches none.
+//! Warns about unreachable names: an alias behind a route of the same name, and a key's list
+//! of models that matches no model.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::specs::{REQUESTED_MODEL, SpecNames};
 use super::suggest::listed;
 use super::{Alias, Config, KeyEntry, RouteEntry, SpecEntry};
 
-/// Names that a hint lists.
+/// Maximum names that a hint lists.
 const MAX_LISTED: usize = 8;
 
 /// Adds the warnings of a file whose sections have been read.
@@ -75,8 +75,8 @@ fn uses(config: &Config, route: &RouteEntry, name: &str) -> bool {
     false
 }
 
-/// A bare name may also be one that a provider lists, which is only known at run time: a
-/// list of which nothing matches is doubtful, and so is a name close to a known one.
+/// A bare name may also be in a provider's list, which is known only at run time. So a list is
+/// doubtful if nothing in it matches, and a name is doubtful if it is close to a known one.
 fn check_allow_list(names: &SpecNames<'_>, config: &Config, key: &KeyEntry) {
     let patterns = key.models.as_deref().unwrap_or_default();
     let is_known = |pattern: &String| matches_any(names, config, pattern);

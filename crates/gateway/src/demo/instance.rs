@@ -1,7 +1,7 @@
 //! Generates a minimal instance of a simple JSON Schema, within an [`InstanceBudget`].
 //!
-//! Schemas come from clients. Work and memory are bounded by the budget and by the size
-//! of the schema, whatever the schema multiplies.
+//! Schemas come from clients. Work and memory are bounded by the budget and by the size of the
+//! schema, however the schema multiplies its parts.
 
 use serde_json::{Map, Value, json};
 
@@ -136,7 +136,7 @@ impl<'a> InstanceBuilder<'a> {
                 fields.insert(name.clone(), value);
             }
         }
-        // Generated names, if the schema has too few.
+        // Names to generate if the schema has too few.
         for number in 1.. {
             if fields.len() >= least {
                 break;

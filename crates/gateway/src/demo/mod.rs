@@ -1,9 +1,9 @@
 //! The built-in demo provider, which needs no upstream.
 //!
 //! `demo/text` accepts text, `demo/vision` reports format and size of images,
-//! `demo/image` draws a small picture, `demo/flaky` fails every third request. Equal
-//! requests get equal responses, so that a first `curl`, a guide and a test can rely on
-//! them.
+//! `demo/slow` takes its time, so that a running request can be watched, `demo/image` draws
+//! a small picture, `demo/flaky` fails every third request. Equal requests get equal
+//! responses, so that a first `curl`, a guide and a test can rely on them.
 //!
 //! May use `clip`.
 
@@ -43,7 +43,9 @@ pub struct Demo {
 
 impl Demo {
     /// The ids of its models.
-    pub const MODELS: [&'static str; 4] = ["text", "vision", Self::IMAGE, Self::FLAKY];
+    pub const MODELS: [&'static str; 5] = ["text", "vision", Self::SLOW, Self::IMAGE, Self::FLAKY];
+
+    pub(crate) const SLOW: &'static str = "slow";
 
     const IMAGE: &'static str = "image";
 

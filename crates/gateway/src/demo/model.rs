@@ -4,20 +4,25 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use futures_core::Stream;
+use futures_util::stream;
 use majordomo::fake::pictures;
 use majordomo::llm::{Change, ImageModel, ModelExtras};
 use majordomo::{
     BoxFuture, Capabilities, Error, ErrorKind, Event, EventStream, ImageRequest, ImageResponse,
     ImageSize, Model, Request, Response, Result,
 };
+use tokio::time::sleep;
 
 use super::Demo;
 use super::response::respond;
 
 /// Approximate chunk size of streams in bytes.
 const CHUNK_BYTES: usize = 24;
+/// Before each chunk of the slow model.
+const SLOW_CHUNK: Duration = Duration::from_millis(250);
 
 pub(super) struct DemoModel {
     demo: Demo,
@@ -43,7 +48,13 @@ impl DemoModel {
         Ok(response)
     }
 
-    fn check(&self, request: &Request) -> Result<()> {
+    /// How long the model pauses before each chunk.
+    fn pause(&self) -> Option<Duration> {
+        (self.id == Demo::SLOW).then_some(SLOW_CHUNK)
+    }
+
+    /// Whether the demo has this model.
+    fn exists(&self) -> Result<()> {
         if !Demo::MODELS.contains(&self.id.as_str()) {
             let text = format!(
                 "there is no model `{}`; expected one of {}",
@@ -52,6 +63,11 @@ impl DemoModel {
             );
             return Err(Error::new(ErrorKind::ModelNotFound, text));
         }
+        Ok(())
+    }
+
+    fn check(&self, request: &Request) -> Result<()> {
+        self.exists()?;
         if request.prompt().image_count() > 0 && !self.capabilities().takes_images() {
             let text = "it accepts no images; `vision` does";
             return Err(Error::new(ErrorKind::Unsupported, text));
@@ -75,17 +91,23 @@ impl Model for DemoModel {
 
     fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>> {
         let response = self.respond(&request);
-        Box::pin(std::future::ready(response))
+        let wait = self.pause();
+        Box::pin(async move {
+            if let Some(wait) = wait {
+                sleep(wait).await;
+            }
+            response
+        })
     }
 
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
+        let pause = self.pause();
         let events = self.respond(&request).map(|response| {
-            let events = response
-                .to_events()
-                .into_iter()
-                .flat_map(split_event)
-                .collect();
-            Box::pin(DemoStream(events)) as EventStream
+            let events = response.to_events().into_iter().flat_map(split_event);
+            match pause {
+                None => Box::pin(DemoStream(events.collect())) as EventStream,
+                Some(pause) => Box::pin(paced(events.collect(), pause)),
+            }
         });
         Box::pin(std::future::ready(events))
     }
@@ -96,6 +118,10 @@ impl Model for DemoModel {
 }
 
 impl ModelExtras for DemoModel {
+    fn own_preview(&self, _request: Request) -> Result<Vec<Change>> {
+        self.exists().map(|()| Vec::new())
+    }
+
     fn own_image_model(&self) -> Option<&dyn ImageModel> {
         (self.id == Demo::IMAGE).then_some(self as &dyn ImageModel)
     }
@@ -121,7 +147,7 @@ impl ImageModel for DemoModel {
         }
         let images = pictures(&request);
         if prompt.n.is_some_and(|n| n.get() as usize > images.len()) {
-            request.record_change(Change::new("n", "lowered").detail("the demo draws ten at most"));
+            request.record_change(Change::new("n", "lowered").detail("the demo draws at most ten"));
         }
         let drawn = images.first().and_then(|image| image.data.header().ok());
         let drawn = drawn.and_then(|header| ImageSize::new(header.width, header.height));
@@ -166,6 +192,17 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
         let (chunk, after) = rest.split_at(end);
         rest = after;
         Some(chunk)
+    })
+}
+
+/// The same events, with a pause before each one that a client sees.
+fn paced(events: VecDeque<Event>, pause: Duration) -> impl Stream<Item = Result<Event>> + Send {
+    stream::unfold(events, move |mut events| async move {
+        let event = events.pop_front()?;
+        if event.is_semantic() {
+            sleep(pause).await;
+        }
+        Some((Ok(event), events))
     })
 }
 

@@ -13,13 +13,13 @@ use crate::clip::clip;
 
 /// Bytes per token, as in the plain estimate.
 const BYTES_PER_TOKEN: usize = 4;
-/// How many words of the prompt are echoed.
+/// Maximum words of the prompt to echo.
 const ECHOED_WORDS: usize = 12;
-/// How many bytes of a word are echoed.
+/// Maximum bytes of a word to echo.
 const MAX_WORD_BYTES: usize = 64;
-/// How many images, and tool results, are listed.
+/// Maximum images, and tool results, to list.
 const MAX_LISTED: usize = 20;
-/// How many stop sequences are applied.
+/// Maximum stop sequences to apply.
 const MAX_STOPS: usize = 16;
 
 /// The complete response of the model `id`.
@@ -156,7 +156,7 @@ fn prose(id: &str, request: &Request) -> String {
         .find(|m| m.role == Role::User);
     let prompt = last.map(Message::text).unwrap_or_default();
     match prompt.split_whitespace().count() {
-        0 => lines.push("You said nothing in words.".to_owned()),
+        0 => lines.push("Your message has no text.".to_owned()),
         count if count > ECHOED_WORDS => lines.push(format!(
             "You said {count} words that begin with: \"{} …\"",
             echo(&prompt)

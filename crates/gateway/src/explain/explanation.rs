@@ -4,7 +4,7 @@ use majordomo_rules::RuleTrace;
 use serde::Serialize;
 
 pub use crate::routes::{Candidate, ExcludedService};
-/// What would happen to a request.
+/// How a request would be handled.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Explanation {
@@ -33,7 +33,7 @@ pub struct Explanation {
     pub left_out: Vec<ExcludedService>,
     /// The service that would be tried first.
     pub pick: Option<PickedService>,
-    /// What each target would receive, in order.
+    /// The requests that the targets would receive, in order.
     pub targets: Vec<TargetPlan>,
 }
 
@@ -84,7 +84,7 @@ pub struct ProcessorPlan {
     pub op: &'static str,
     /// The specs of the rule's services, which it would call.
     pub services: Vec<String>,
-    /// What it would change: `image:2 described`.
+    /// Its changes, such as `image:2 described`.
     pub changes: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ pub struct PickedService {
     pub tactic: &'static str,
 }
 
-/// What one target would receive.
+/// The request that one target would receive.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct TargetPlan {

@@ -17,7 +17,7 @@ mod targets;
 use majordomo::chain::Preview;
 use majordomo::llm::{HeuristicEstimator, TokenEstimator};
 use majordomo::{Chain, Request};
-use majordomo_vision::Scope;
+use majordomo_vision::{Scope, UsedDescriptions};
 use majordomo_wire::Incoming;
 
 pub use explanation::{
@@ -30,10 +30,19 @@ use crate::refusal::{RequestError, RequestRefusal, Result};
 use crate::routes::{DryRun, Route, RoutingContext};
 use crate::state::{GatewayState, session};
 
+/// What is known of a request that was served.
+#[derive(Clone, Copy)]
+pub(crate) struct PastRequest<'a> {
+    /// The name of its key, which may be gone by now.
+    pub(crate) key: &'a str,
+    /// The descriptions by which its images were replaced.
+    pub(crate) used: Option<&'a UsedDescriptions>,
+}
+
 impl GatewayState {
-    /// Explains what would happen to a request.
+    /// Explains how a request would be handled.
     pub async fn explain(&self, input: &ExplainRequest) -> Result<Explanation> {
-        let (mut explanation, _, previews) = self.dry_run(input).await?;
+        let (mut explanation, _, previews) = self.dry_run(input, None).await?;
         let plans = previews
             .into_iter()
             .map(|preview| self.target_plan(preview));
@@ -41,15 +50,20 @@ impl GatewayState {
         Ok(explanation)
     }
 
-    /// A request, and what each target would receive.
-    pub(crate) async fn preview(&self, input: &ExplainRequest) -> Result<(Request, Vec<Preview>)> {
-        let (_, request, previews) = self.dry_run(input).await?;
+    /// A past request, and what each target would receive of it.
+    pub(crate) async fn preview(
+        &self,
+        input: &ExplainRequest,
+        past: PastRequest<'_>,
+    ) -> Result<(Request, Vec<Preview>)> {
+        let (_, request, previews) = self.dry_run(input, Some(past)).await?;
         Ok((request, previews))
     }
 
     async fn dry_run(
         &self,
         input: &ExplainRequest,
+        past: Option<PastRequest<'_>>,
     ) -> Result<(Explanation, Request, Vec<Preview>)> {
         let front = dialect::choose(input)?;
         self.server.max_counts.check_body(&input.body)?;
@@ -80,11 +94,18 @@ impl GatewayState {
             dialect_from: front.from,
             tokens: HeuristicEstimator.estimate(&request),
             images: request.prompt().image_count(),
-            key: key.as_ref().map(|key| key.name().to_owned()),
+            key: match past {
+                Some(past) => Some(past.key.to_owned()),
+                None => key.as_ref().map(|key| key.name().to_owned()),
+            },
             ..Explanation::about(&model)
         };
         let original = request.clone();
-        let scope = Scope::of_key(explanation.key.as_deref().unwrap_or_default());
+        let name = explanation.key.as_deref().unwrap_or_default();
+        let scope = match past.and_then(|past| past.used) {
+            Some(used) => Scope::of_past(name, used),
+            None => Scope::of_key(name),
+        };
         let route = route.or_else(|| self.routes.find(&model));
         let (chain, request, describers) = match route {
             Some(route) => {

@@ -1,4 +1,4 @@
-//! Resolves the names in a dry run from what is already known.
+//! Resolves the names in a dry run, without new requests to providers.
 
 use std::sync::Arc;
 

@@ -27,12 +27,12 @@ pub struct ExplainRequest {
     pub key: Option<String>,
     /// The client's headers.
     pub headers: HeaderMap,
-    /// The key of that name, if it is already known; otherwise the file's is used.
+    /// The key with that name, if already known; otherwise the file's key is used.
     pub(crate) known_key: Option<Arc<ClientKey>>,
 }
 
 impl ExplainRequest {
-    /// Takes the key from these, which include stored ones.
+    /// Takes the key from this set, which includes stored keys.
     pub(crate) fn by_key_among(mut self, keys: &ClientKeys) -> Self {
         self.known_key = self.key.as_deref().and_then(|name| keys.named(name));
         self

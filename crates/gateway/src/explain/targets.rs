@@ -1,4 +1,4 @@
-//! What one target would receive.
+//! The request that one target would receive.
 
 use majordomo::chain::Preview;
 use majordomo::llm::Change;

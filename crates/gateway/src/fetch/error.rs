@@ -27,7 +27,7 @@ pub enum FetchError {
         host: String,
     },
     /// The port is not 80 or 443.
-    #[error("images are fetched from ports 80 and 443 only")]
+    #[error("images are fetched only from ports 80 and 443")]
     Port,
     /// The request contains too many URLs.
     #[error("the request contains more than {limit} image URLs; send the bytes instead")]
@@ -56,11 +56,11 @@ pub enum FetchError {
     NoImage {
         /// The host.
         host: String,
-        /// The type it has instead.
+        /// Its actual type.
         kind: String,
     },
     /// The byte budget is exhausted.
-    #[error("no memory left for the image: {0}")]
+    #[error("not enough memory for the image: {0}")]
     Exhausted(#[from] majordomo_limits::BudgetExhausted),
     /// The image is too large.
     #[error("the image has more than {limit} bytes; `max_bytes` under [fetch] is the limit")]

@@ -11,7 +11,7 @@ use super::{FetchError, Fetcher};
 
 /// Maximum number of URLs per request, so that the gateway cannot be used for attacks.
 const MAX_URLS: usize = 20;
-/// How many of them are fetched concurrently.
+/// Maximum concurrent fetches of one request.
 const MAX_CONCURRENT: usize = 4;
 
 impl Fetcher {

@@ -1,4 +1,4 @@
-//! A resolver that rejects names with addresses that must not be reached.
+//! A resolver that rejects names with forbidden addresses.
 
 use std::io;
 use std::net::SocketAddr;

@@ -94,14 +94,15 @@ impl Front {
         self == Self::Responses && error.class == Class::ContextLength
     }
 
-    /// The field with the conversation, where a request without one is an error. Ollama's
-    /// clients load a model so, and a Responses client may refer to a stored conversation.
+    /// The field with the conversation, if a request without it is an error, unless it refers
+    /// to a stored conversation. Ollama's clients load a model by omitting it.
     pub(crate) fn required_messages(self) -> Option<&'static str> {
         match self {
             Self::Chat | Self::Messages => Some("messages"),
             Self::TextCompletions => Some("prompt"),
             Self::Gemini => Some("contents"),
-            Self::Responses | Self::Compaction | Self::OllamaChat | Self::OllamaGenerate => None,
+            Self::Responses | Self::Compaction => Some("input"),
+            Self::OllamaChat | Self::OllamaGenerate => None,
         }
     }
 

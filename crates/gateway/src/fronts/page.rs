@@ -1,4 +1,4 @@
-//! The page of a model list that a client asks for.
+//! The page of a model list that a client requests.
 
 use http::Uri;
 use majordomo::llm::ModelInfo;

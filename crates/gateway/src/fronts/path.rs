@@ -32,7 +32,7 @@ pub(crate) enum Endpoint {
     Embeddings(Front),
     /// Image generation or edits, in OpenAI's dialect.
     Images(ImageCall),
-    /// `/`, a liveness text for humans.
+    /// `/`, a text that shows humans that the gateway runs.
     Root,
     /// Liveness probe.
     Healthz,
@@ -44,7 +44,7 @@ pub(crate) enum Endpoint {
     NotFound(Front, String),
 }
 
-/// What to do with images.
+/// The operation on images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ImageCall {
     /// Generate new ones.
@@ -60,7 +60,7 @@ pub(crate) enum StreamMode {
     FromBody,
     /// By path: server-sent events.
     Events,
-    /// By path: one JSON array, Gemini's format without `alt=sse`.
+    /// Streamed as one JSON array, by path: Gemini's format without `alt=sse`.
     Array,
     /// By path: not streamed.
     No,
@@ -79,7 +79,7 @@ pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpo
     let (path, base) = without_base(uri.path());
     let get = method == Method::GET || method == Method::HEAD;
     let post = method == Method::POST;
-    let models = base.unwrap_or_else(|| models_front(headers, uri));
+    let models = || base.unwrap_or_else(|| models_front(headers, uri));
     let generate = |front| Endpoint::Generate {
         front,
         model: None,
@@ -89,8 +89,8 @@ pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpo
         "" | "/" => (Endpoint::Root, "GET"),
         "/healthz" => (Endpoint::Healthz, "GET"),
         "/readyz" => (Endpoint::Readyz, "GET"),
-        "/v1/models" => (Endpoint::Models(models, ListPage::of(uri)), "GET"),
-        "/v1/key" => (Endpoint::Key(models), "GET"),
+        "/v1/models" => (Endpoint::Models(models(), ListPage::of(uri)), "GET"),
+        "/v1/key" => (Endpoint::Key(models()), "GET"),
         "/v1beta/models" => (Endpoint::Models(Front::Gemini, ListPage::of(uri)), "GET"),
         "/api/tags" => (
             Endpoint::Models(Front::OllamaChat, ListPage::default()),
@@ -124,7 +124,7 @@ pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpo
         "/v1/images/generations" => (Endpoint::Images(ImageCall::Generations), "POST"),
         "/v1/images/edits" => (Endpoint::Images(ImageCall::Edits), "POST"),
         "/api/embed" => (Endpoint::Embeddings(Front::OllamaChat), "POST"),
-        _ => match below_models(path, uri, post, models) {
+        _ => match below_models(path, uri, post, models()) {
             Some(found) => found,
             None => {
                 let front = base.unwrap_or(error_front(path, headers));

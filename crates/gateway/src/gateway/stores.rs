@@ -1,4 +1,4 @@
-//! What a gateway keeps on disk: the ledger, budgets, keys and teams.
+//! A gateway's state on disk: the ledger, budgets, keys and teams.
 
 use std::sync::Arc;
 
@@ -30,11 +30,11 @@ pub(super) fn add_ledger(server: &Server, loader: &StateLoader, state: &GatewayS
     }
 }
 
-/// Keeps budgets beside the ledger, if there is one.
+/// Stores budgets beside the ledger, if there is one.
 pub(super) fn keep_budgets(server: &Server, loader: &StateLoader, state: &GatewayState) {
     let Some(place) = state.config().ledger.place(&loader.environment) else {
         if state.config().has_budgets() {
-            tracing::warn!("budgets begin anew with every start: nothing is recorded");
+            tracing::warn!("budgets start over with the process: nothing is recorded");
         }
         if let Some(cluster) = &loader.cluster {
             server
@@ -68,7 +68,7 @@ pub(super) fn keep_budgets(server: &Server, loader: &StateLoader, state: &Gatewa
     server.context().set_quotas(quotas);
 }
 
-/// Reads the stored keys and follows their changes. Completes when they are in effect.
+/// Reads the stored keys and follows their changes. Completes once they are in effect.
 pub(super) async fn start_access(
     server: &Server,
     loader: &StateLoader,
@@ -102,7 +102,7 @@ pub(super) async fn start_access(
             context.access.store(Some(Arc::new(worker.caller())));
             Some(worker)
         }
-        // Stored keys cannot be read, so whether there are some is not known.
+        // Stored keys cannot be read, so it is unknown whether there are any.
         Ok(Err(_)) | Err(_) => {
             tracing::error!("stored keys cannot be used: their thread cannot start");
             context.set_stored(Arc::new(StoredEntries::closed()));

@@ -1,5 +1,5 @@
-//! What travels with a client's request besides its body: headers of its dialect, its own
-//! credential with a provider, its trace.
+//! The context of a client's request: headers of its dialect, the client's own credential with
+//! a provider, its trace.
 
 use http::HeaderMap;
 use majordomo::Request;
@@ -18,7 +18,7 @@ const CREDENTIALS: [&str; 4] = [
     "chatgpt-account-id",
 ];
 
-/// Adds what the client's headers say.
+/// Adds the data from the client's headers.
 pub(super) fn with_client_context(
     request: Request,
     front: Front,
@@ -31,10 +31,10 @@ pub(super) fn with_client_context(
         .trace(state.trace_headers(admitted))
 }
 
-/// The credential of a client that presents its gateway key in a header of its own. Other
-/// clients have none: what they send is the gateway's key, or a placeholder.
+/// The credential of a client that presents its gateway key in the separate header. Other
+/// clients have none: their usual header holds the gateway's key, or a placeholder.
 fn client_credential(front: Front, headers: &HeaderMap) -> Option<ClientCredential> {
-    headers.get(GATEWAY_KEY)?;
+    headers.get(&GATEWAY_KEY)?;
     let sent = CREDENTIALS.into_iter().filter_map(|name| {
         let value = headers.get(name)?.to_str().ok()?.trim();
         (!value.is_empty()).then(|| (name, value.to_owned()))
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_credential_is_found_only_beside_a_gateway_key() {
-        let key = (GATEWAY_KEY, "ours");
+        let key = (GATEWAY_KEY.as_str(), "ours");
         let bearer = ("authorization", "Bearer CANARY");
         for (headers, expected) in [
             (&[bearer][..], None),

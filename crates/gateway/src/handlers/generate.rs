@@ -3,28 +3,31 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Response};
 use majordomo::chain::{ForwardedStream, Forwarding};
-use majordomo::{BoxFuture, Chain, ErrorKind, Event, ModelExt, Part, Request};
+use majordomo::{BoxFuture, Chain, Event, ModelExt, Part, Request};
 use majordomo_vision::Scope;
 use majordomo_wire::{
     ClientError, ForwardedCalls, Incoming, ReadError, Reply, RequestEcho, StreamWriter,
 };
 use tokio::time::timeout;
 
+use super::cheaper::{affordable, cheaper_chain};
 use super::client_context::with_client_context;
+use super::load::{loaded, loads_nothing};
 use crate::admitted::AdmittedRequest;
 use crate::call_journal::CallJournal;
 use crate::client_error::for_client;
 use crate::fronts::{Front, StreamMode};
 use crate::heavy_lane::LaneHandle;
-use crate::quota::AttemptLimits;
 use crate::refusal::{RequestRefusal, Result};
 use crate::relay::{Opener, Relay, ReplyOptions, reply};
 use crate::request_id::new_id;
 use crate::respond::fail;
 use crate::response_body::Body;
 use crate::response_headers;
+use crate::shapes::lacks_conversation;
 use crate::state::GatewayState;
 
 /// Serves a generation request.
@@ -39,6 +42,9 @@ pub(crate) async fn generate(
         Ok(planned) => planned,
         Err(error) => return fail(front, admitted.exchange, error),
     };
+    if loads_nothing(front, &planned.request, &planned.chain) {
+        return loaded(front, &planned.options, admitted);
+    }
     if planned.stream {
         respond_streaming(state, front, planned, stream == StreamMode::Array, admitted).await
     } else {
@@ -50,7 +56,7 @@ pub(crate) async fn generate(
 struct PlannedRequest {
     request: Request,
     chain: Chain,
-    /// Serves if a budget covers this and not `chain`.
+    /// Serves if a budget covers it but not `chain`.
     cheaper: Option<Chain>,
     stream: bool,
     options: ReplyOptions,
@@ -74,7 +80,7 @@ async fn plan_request(
     } = incoming;
     state.server.max_counts.check(&request)?;
     if let Some(field) = front.required_messages()
-        && request.prompt().messages.is_empty()
+        && lacks_conversation(&request)
     {
         return Err(invalid(&format!("`{field}` is missing or empty")).into());
     }
@@ -118,41 +124,6 @@ async fn plan_request(
     })
 }
 
-/// The chain of the cheaper spec that a budget names. The key must allow it as well.
-async fn cheaper_chain(
-    state: &Arc<GatewayState>,
-    admitted: &AdmittedRequest,
-    request: &Request,
-    scope: Scope,
-) -> Option<Chain> {
-    let spec = admitted.exchange.limits()?.stack().cheaper_spec()?;
-    admitted.allow(&spec).ok()?;
-    let chain = state.chain(&spec).await.ok()?;
-    Some(state.with_descriptions(chain, request, &state.routes.describers, scope))
-}
-
-/// Calls the chain, and the cheaper one if only that is covered by the budget.
-async fn affordable<T, F: Future<Output = majordomo::Result<T>>>(
-    (chain, cheaper): (Chain, Option<Chain>),
-    journal: Option<Arc<CallJournal>>,
-    request: Request,
-    call: impl Fn(Chain, Request) -> F,
-) -> majordomo::Result<T> {
-    let Some(cheaper) = cheaper else {
-        return call(chain, request).await;
-    };
-    match call(chain, request.clone()).await {
-        Err(error) if error.kind() == ErrorKind::Denied => {
-            let limits = journal.as_ref().and_then(|journal| journal.limits());
-            if !limits.is_some_and(AttemptLimits::replace) {
-                return Err(error);
-            }
-            call(cheaper, request).await
-        }
-        served => served,
-    }
-}
-
 async fn respond_whole(
     front: Front,
     planned: PlannedRequest,
@@ -178,8 +149,8 @@ async fn respond_whole(
     encode_response(front, &response, options, asked.as_ref(), admitted)
 }
 
-/// The client's request, if responses repeat some of it. Others stay unshared, so that
-/// editing them needs no copy.
+/// The client's request, if responses repeat parts of it. Any other request stays unshared, so
+/// that editing it needs no copy.
 fn repeated(front: Front, request: &Request) -> Option<Request> {
     (front == Front::Responses).then(|| request.clone())
 }
@@ -231,7 +202,7 @@ fn encode_response(
     };
     let mut http_response = Response::new(Body::from(body));
     let map = http_response.headers_mut();
-    map.insert("content-type", HeaderValue::from_static("application/json"));
+    map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response_headers::describe(map, front, &admitted.exchange);
     response_headers::add_cost(map, admitted.exchange.cost());
     http_response
@@ -317,7 +288,7 @@ async fn respond_streaming(
     }
 }
 
-/// A stream that begins and fails.
+/// A stream that begins and then fails.
 fn failed_stream(writer: &mut dyn StreamWriter, error: &ClientError) -> Body {
     let mut out = BytesMut::new();
     let begun = Event::Start {
@@ -367,8 +338,8 @@ fn streaming_head(front: Front, admitted: &AdmittedRequest, array: bool) -> Resp
     } else {
         front.stream_type()
     };
-    map.insert("content-type", HeaderValue::from_static(kind));
-    map.insert("cache-control", HeaderValue::from_static("no-cache"));
+    map.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    map.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     // Reverse proxies must not buffer a stream.
     map.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response_headers::describe(map, front, &admitted.exchange);
@@ -394,6 +365,6 @@ pub(super) fn invalid(text: &str) -> RequestRefusal {
 pub(super) fn json(body: Bytes) -> Response<Body> {
     let mut http_response = Response::new(Body::from(body));
     let kind = HeaderValue::from_static("application/json");
-    http_response.headers_mut().insert("content-type", kind);
+    http_response.headers_mut().insert(CONTENT_TYPE, kind);
     http_response
 }

@@ -1,7 +1,8 @@
 //! Image generation and edits in OpenAI's dialect, to any target that generates images.
 //!
-//! A target of the same dialect gets the client's bytes, with its own model, and its
-//! response is returned byte for byte. For others, request and response are translated.
+//! A target of the same dialect gets the client's bytes with the target's model, and its
+//! response is returned byte for byte. For all other targets, request and response are
+//! translated.
 
 use std::sync::Arc;
 
@@ -123,7 +124,7 @@ async fn planned(
         return Err(invalid("`prompt` is missing or empty").into());
     }
     if read.stream {
-        let text = "partial images are not streamed; leave out `stream`";
+        let text = "partial images are not streamed; omit `stream`";
         return Err(invalid(text).into());
     }
     match (call, is_edit(prompt)) {
@@ -142,7 +143,7 @@ async fn planned(
     Ok((chain, read.request.clone()))
 }
 
-/// The provider's bytes if they are in the client's dialect, else a response in it.
+/// The provider's bytes if they are in the client's dialect, otherwise a translated response.
 fn body_of(response: &ImageResponse, wants_urls: bool) -> Bytes {
     match &response.raw {
         Some(raw) if is_forwarded(response) => raw.bytes.clone(),

@@ -3,13 +3,15 @@
 //!
 //! Handlers know dialects only through [`Front`](crate::fronts::Front). May use
 //! `admitted`, `clock`, `exchange`, `fronts`, `heavy_lane`, `keys`, `refusal`, `relay`,
-//! `request_id`, `respond`, `response_body`, `response_headers` and `state`.
+//! `request_id`, `respond`, `response_body`, `response_headers`, `shapes` and `state`.
 
+mod cheaper;
 mod client_context;
 mod count_tokens;
 mod embeddings;
 mod generate;
 mod images;
+mod load;
 mod models;
 #[cfg(test)]
 mod tests;

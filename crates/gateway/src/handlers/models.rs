@@ -19,7 +19,8 @@ use crate::respond::fail;
 use crate::response_body::Body;
 use crate::state::GatewayState;
 
-/// Clients infer features from the version; this one has all that the gateway serves.
+/// Clients infer features from the version; this version has every feature that the gateway
+/// serves.
 const OLLAMA_VERSION: &str = "0.34.4";
 
 /// A page of every route, alias and known target that the client may use.

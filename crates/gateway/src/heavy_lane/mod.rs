@@ -34,7 +34,7 @@ use crate::json_values::{self, HEAVY_VALUES};
 /// valid body takes less than 30 ns of CPU per byte, from its first byte to the last of the
 /// upstream request, so everything below costs less than 2 ms.
 pub(crate) const THRESHOLD: usize = 64 * 1024;
-/// What a byte of the costliest body takes.
+/// The time for a byte of the costliest body.
 const COSTLIEST_NS: usize = 30;
 /// Light bodies have at most this many times the threshold.
 const LIGHT: usize = 4;
@@ -122,9 +122,9 @@ impl Drop for HeavyLane {
     }
 }
 
-/// Whether a body above the threshold takes no longer than the costliest one below it: a
-/// coding agent's request is mostly text, and changing threads would cost it more than
-/// decoding.
+/// Whether a body above the threshold takes no longer than the costliest body below it: a
+/// coding agent's request is mostly text, and changing threads would cost more than decoding
+/// it.
 fn is_light(body: &[u8], threshold: usize) -> bool {
     body.len() <= threshold.saturating_mul(LIGHT)
         && json_values::is_prose(body)
@@ -144,8 +144,8 @@ pub(crate) struct LaneHandle {
 }
 
 impl LaneHandle {
-    /// For a request with this body: a large one that is not light, or one with many values,
-    /// runs on the lane.
+    /// The handle for a request with this body: a large body that is not light, or one with
+    /// many values, runs on the lane.
     pub(crate) fn new(lane: &Arc<HeavyLane>, flow: Flow, body: &[u8], threshold: usize) -> Self {
         let bytes = body.len();
         let dense = || bytes > HEAVY_VALUES && json_values::upper_bound(body) > HEAVY_VALUES;

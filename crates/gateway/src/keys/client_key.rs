@@ -1,4 +1,5 @@
-//! An authenticated client: its name, team, role and models.
+//! An authenticated client: its name, team, role and models. Keys are checked in
+//! `trust::authenticate`.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use majordomo_rules::Glob;
 use super::{KeyEntry, KeyRefusal, KeyRole, TeamEntry};
 use crate::refusal::RequestRefusal;
 
-/// Allowed models that a rejection lists; the rest are counted.
+/// Allowed models that a rejection lists; further ones are counted.
 const MAX_LISTED: usize = 8;
 
 /// An authenticated client.
@@ -89,7 +90,7 @@ impl ClientKey {
         &self.team_limits
     }
 
-    /// What the key may be used for.
+    /// The role of the key.
     pub fn role(&self) -> KeyRole {
         self.role
     }
@@ -104,7 +105,7 @@ impl ClientKey {
         self.capture
     }
 
-    /// Whether it reads what concerns all teams.
+    /// Whether it may read the data of all teams.
     pub(crate) fn sees_all(&self) -> bool {
         self.sees_all || self.role >= KeyRole::Operator
     }

@@ -14,13 +14,13 @@ use super::KeyRole;
 pub struct KeyEntry {
     /// The owner's name, used in logs.
     pub name: String,
-    /// How the key is recognized.
+    /// The form in which the secret is known.
     pub secret: KeySecret,
     /// The team that it belongs to.
     pub team: Option<String>,
-    /// What the key may be used for.
+    /// The role of the key.
     pub role: KeyRole,
-    /// Whether it reads what concerns all teams, not only its own.
+    /// Whether it may read the data of all teams, not only its own.
     pub sees_all: bool,
     /// When it stops working, in milliseconds of Unix time.
     pub expires_millis: Option<i64>,
@@ -68,7 +68,7 @@ pub struct TeamEntry {
     pub span: Range<usize>,
 }
 
-/// How a presented key is recognized.
+/// The form in which a key's secret is known.
 #[derive(Clone, Debug)]
 pub enum KeySecret {
     /// By its SHA-256.

@@ -1,9 +1,9 @@
-//! Client keys: who may call the gateway, and which models.
+//! Client keys: they determine who may call the gateway, and which models.
 //!
 //! Keys are stored as their SHA-256, looked up by a prefix of it and compared in constant
-//! time. A client cannot choose a hash, so lookup time reveals nothing about how close a
-//! guess is. A request's key is checked in `trust::authenticate`, which looks it up here;
-//! `config` reads the entries of the file and `stored_keys` the stored ones. Uses no other module.
+//! time. A client cannot choose a hash, so lookup time reveals nothing about how close a guess
+//! is. A request's key is checked in `trust::authenticate`, which looks it up here; `config`
+//! reads the entries of the file and `stored_keys` the stored ones. Uses no other module.
 
 mod client_key;
 mod entry;
@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use http::HeaderName;
 use secrecy::ExposeSecret;
 use subtle::ConstantTimeEq;
 
@@ -27,8 +28,8 @@ use hash::prefix;
 pub(crate) use hash::{Hash, sha256, unhex};
 pub use role::KeyRole;
 
-/// The header of a key of ours, for clients whose usual header holds another credential.
-pub(crate) const GATEWAY_KEY: &str = "x-majordomo-key";
+/// The header for a gateway key, for clients whose usual header holds another credential.
+pub(crate) static GATEWAY_KEY: HeaderName = HeaderName::from_static("x-majordomo-key");
 
 /// All keys: those of the configuration file, and those of the store.
 #[derive(Clone, Default)]
@@ -51,7 +52,7 @@ struct KnownSecret {
 /// A stored key with its secrets.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredGrant {
-    /// Its own secret is not used.
+    /// The entry, whose own secret is not used.
     pub(crate) entry: KeyEntry,
     /// Hashes, and when each stops working, in milliseconds of Unix time.
     pub(crate) secrets: Vec<(Hash, Option<i64>)>,
@@ -62,7 +63,7 @@ pub(crate) struct StoredGrant {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyRefusal {
-    /// No key has this secret, or no longer.
+    /// No key has this secret, or it has stopped working.
     #[error("the key is unknown")]
     Unknown,
     /// The key of this name has expired.
@@ -108,8 +109,8 @@ impl ClientKeys {
         keys
     }
 
-    /// Adds stored keys. A key of the file keeps its name: a stored one with the same is
-    /// left out, as is one whose team does not exist.
+    /// Adds stored keys, except for those with the name of a key in the file or with a team
+    /// that does not exist.
     pub(crate) fn with_stored(
         mut self,
         grants: &[StoredGrant],
@@ -124,7 +125,7 @@ impl ClientKeys {
             if taken.iter().any(|name| **name == *entry.name) || matches!(team, Some(None)) {
                 tracing::warn!(
                     key = entry.name,
-                    "a stored key is refused: the file has one of its name, or its team is gone"
+                    "a stored key is refused: the file has a key of its name, or its team does not exist"
                 );
                 continue;
             }
@@ -159,7 +160,7 @@ impl ClientKeys {
         self.all().find(|key| key.name() == name).cloned()
     }
 
-    /// All names; a key with several secrets occurs as often.
+    /// All names; a key with several secrets occurs once for each.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.all().map(|key| key.name())
     }
@@ -171,7 +172,7 @@ impl ClientKeys {
         names.any(|name| Some(name) != first)
     }
 
-    /// All keys; one with several secrets occurs as often.
+    /// All keys; a key with several secrets occurs once for each.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<ClientKey>> {
         self.secrets.values().flatten().map(|secret| &secret.key)
     }

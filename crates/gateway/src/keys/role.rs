@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a key may be used for. Each role includes the previous ones.
+/// The role of a key. Each role includes the previous ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeyRole {
     /// Calls models.

@@ -1,4 +1,4 @@
-//! What the commands `usage`, `prices` and `ledger` need of a configuration.
+//! The parts of a configuration that the commands `usage`, `prices` and `ledger` need.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -38,7 +38,7 @@ impl LedgerSink {
         environment: &BTreeMap<String, String>,
     ) -> Option<Self> {
         let place = settings.place(environment)?;
-        // A database has no folder here, and what waits for it may have none either.
+        // A database has no folder here, and rows that wait for it may have none either.
         let folder = settings.folder(environment);
         let mut options = WriterOptions::new(now_millis);
         options.retention_days = settings.retention.map(|time| {
@@ -70,7 +70,7 @@ impl LedgerSink {
         }
     }
 
-    /// What became of the rows.
+    /// The state of the rows: waiting, written, dropped.
     pub(crate) fn status(&self) -> StatusSnapshot {
         self.sender.status()
     }
@@ -80,7 +80,7 @@ impl LedgerSink {
         self.place.open()
     }
 
-    /// Waits until what was recorded so far can be read. Blocks.
+    /// Waits until everything recorded so far can be read. Blocks.
     pub(crate) fn flush(&self) {
         self.sender.flush(std::time::Duration::from_secs(1));
     }
@@ -93,7 +93,7 @@ pub(crate) fn pseudonyms(folder: Option<&Path>) -> std::io::Result<Pseudonyms> {
     std::fs::create_dir_all(folder)?;
     Pseudonyms::load(&folder.join("end-users.key"), || {
         let mut key = [0; 32];
-        // Without randomness from the system there are no keys either.
+        // If the system has no randomness, keys cannot be generated either.
         getrandom::fill(&mut key).unwrap_or_default();
         key
     })

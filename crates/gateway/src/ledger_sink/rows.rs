@@ -9,7 +9,7 @@ use majordomo_ledger::{
 
 use crate::record::{FinishedRequest, StartedCall, UpstreamCall, unix_millis};
 
-/// The id of a request, which is the one that its client received.
+/// The id of a request, as its client received it.
 fn request_id(id: &str, arrived: impl FnOnce() -> i64) -> RequestId {
     // An id of another form can only come from a test.
     id.parse()

@@ -64,7 +64,7 @@ impl Minutes {
                 figure.store(0, Ordering::Relaxed);
             }
         }
-        // A clock that was set back counts into the minute that is there.
+        // If the clock was set back, the existing minute is used.
         slot.requests.fetch_add(1, Ordering::Relaxed);
         slot.errors.fetch_add(u64::from(failed), Ordering::Relaxed);
         let cost = cost.map_or(0, |cost| u64::try_from(cost.nanodollars()).unwrap_or(0));

@@ -1,4 +1,4 @@
-//! What happens now: open requests, and figures of the last hour, for the operator's page.
+//! Live state for the operator's page: open requests, and figures of the last hour.
 //!
 //! A sink that costs a few short locks per request and formats nothing. Finished requests
 //! are kept for readers of the event stream only while there is one, so that without
@@ -24,7 +24,7 @@ use crate::record::{
     FinishedRequest, RequestKind, RequestSink, RoutedRequest, StartedCall, StartedRequest,
 };
 
-/// Finished requests that wait for the event stream; the rest is counted.
+/// Maximum finished requests that wait for the event stream; further ones are counted.
 const MOST_WAITING: usize = 64;
 
 /// The open requests and recent figures of a server.
@@ -44,7 +44,7 @@ pub(crate) struct LiveFeed {
 pub(crate) struct FinishedQueue {
     /// The newest, oldest first.
     pub(crate) records: VecDeque<Arc<FinishedRequest>>,
-    /// Older ones that were dropped.
+    /// The number of older requests that were dropped.
     pub(crate) skipped: usize,
 }
 
@@ -86,7 +86,7 @@ impl Drop for FeedReader {
     }
 }
 
-/// The figures of the last hour of these requests alone, oldest first.
+/// The figures of the last hour for only these requests, oldest first.
 pub(crate) fn figures_of<'a>(
     records: impl IntoIterator<Item = &'a FinishedRequest>,
     now_millis: i64,

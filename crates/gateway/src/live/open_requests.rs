@@ -54,8 +54,9 @@ pub(crate) struct OpenRequests {
 pub(crate) struct OpenRequest {
     pub(crate) id: Arc<str>,
     pub(crate) dialect: Dialect,
+    pub(crate) client: Option<&'static str>,
     pub(crate) arrived: SystemTime,
-    /// Known once it is routed, like team and model.
+    /// Known once the request is routed, like team and model.
     pub(crate) key: Option<Arc<str>>,
     pub(crate) team: Option<Arc<str>>,
     pub(crate) model: String,
@@ -66,7 +67,7 @@ pub(crate) struct OpenRequest {
     pub(crate) changed: u64,
 }
 
-/// What an open request does.
+/// The phase of an open request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// It waits for its body or for a seat.
@@ -116,7 +117,7 @@ impl OpenRequests {
         let open = OpenRequest {
             id: Arc::clone(request.id),
             dialect: request.dialect.clone(),
-
+            client: request.client,
             arrived: request.arrived,
             key: None,
             team: None,
@@ -149,7 +150,7 @@ impl OpenRequests {
         self.shard(id).contains_key(id)
     }
 
-    /// At most `most` requests that changed after this number, latest change first.
+    /// The requests that changed after this number, latest change first, at most `most`.
     pub(crate) fn changed_since(&self, number: u64, most: usize) -> Vec<OpenRequest> {
         let mut found = Vec::new();
         for shard in &self.shards {
@@ -180,7 +181,7 @@ impl OpenRequests {
     }
 
     fn shard(&self, id: &str) -> MutexGuard<'_, Shard> {
-        // Other bits than those that place it in the shard.
+        // Uses other bits than the choice of the shard.
         let hash = IdState::default().hash_one(id) >> 32;
         lock(&self.shards[hash as usize % SHARDS])
     }
@@ -206,6 +207,7 @@ mod tests {
             id: &id,
             dialect: &Dialect::new("openai-chat"),
             kind: RequestKind::Generate,
+            client: None,
             arrived: SystemTime::UNIX_EPOCH,
         });
         id

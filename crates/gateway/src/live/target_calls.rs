@@ -8,7 +8,7 @@ use crate::record::{CallOutcome, UpstreamCall};
 
 /// Targets that are kept; clients can name any.
 const MOST_TARGETS: usize = 1_024;
-/// Samples per target, of which the percentiles are taken.
+/// Samples per target, for the percentiles.
 const SAMPLES: usize = 128;
 
 /// Figures by target.
@@ -25,7 +25,7 @@ struct CallFigures {
     samples: VecDeque<(Duration, Option<f64>)>,
 }
 
-/// What is known of a target's calls.
+/// Statistics of a target's calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct TargetFigures {
     pub(crate) served: u64,

@@ -1,5 +1,6 @@
-//! Labelled counters and gauges: atomics behind an append-only map.
+//! What is counted by labels, and gauges: atomics behind an append-only map.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -11,77 +12,107 @@ use foldhash::fast::RandomState;
 /// Maximum number of label sets; further ones are counted under [`OTHER`]. Callers bound
 /// client-chosen names first.
 const MAX_LABEL_SETS: usize = 4_096;
-/// Labels of the overflow count.
-const OTHER: &str = "other=\"true\"";
+/// The label of the overflow.
+const OTHER: (&str, &str) = ("other", "true");
 
-/// One count per label set. Existing sets are found without a lock and without formatting
+/// Names and values, as a metric shows them.
+pub(crate) type Labels = Vec<(&'static str, String)>;
+
+/// One count per label set.
+pub(crate) type Counter = Labelled<AtomicU64>;
+
+/// One `T` per label set. Existing sets are found without a lock and without formatting
 /// their labels; a new one copies the map, which happens a bounded number of times.
 #[derive(Default)]
-pub(crate) struct Counter {
+pub(crate) struct Labelled<T> {
     hasher: RandomState,
-    cells: ArcSwap<Cells>,
+    cells: ArcSwap<Cells<T>>,
     /// The sets that exceed the maximum.
-    other: AtomicU64,
+    other: T,
 }
 
 /// Cells by the hash of their values. Those of one hash are compared, so that a collision
 /// costs time and never a count.
-#[derive(Clone, Default)]
-struct Cells {
-    by_hash: BTreeMap<u64, Vec<Arc<Cell>>>,
+struct Cells<T> {
+    by_hash: BTreeMap<u64, Vec<Arc<Cell<T>>>>,
     len: usize,
 }
 
-struct Cell {
-    /// In Prometheus' text format.
-    labels: String,
+struct Cell<T> {
+    names: Box<[&'static str]>,
     values: Box<[Box<str>]>,
-    count: AtomicU64,
+    content: T,
 }
 
-impl Counter {
-    /// Counts under these labels, whose names are the same in every call.
-    pub(super) fn add(&self, labels: &[(&str, &str)], count: u64) {
+impl<T> Labelled<T> {
+    /// Changes what is kept under these labels, whose names are the same in every call.
+    pub(crate) fn change(
+        &self,
+        labels: &[(&'static str, &str)],
+        new: impl Fn() -> T,
+        change: impl FnOnce(&T),
+    ) {
         let values = labels.iter().map(|(_, value)| self.hasher.hash_one(value));
         let hash = values.fold(0_u64, |hash, value| hash.rotate_left(7) ^ value);
         if let Some(cell) = self.cells.load().find(hash, labels) {
-            cell.count.fetch_add(count, Ordering::Relaxed);
-            return;
+            return change(&cell.content);
         }
         self.cells.rcu(|known| {
             if known.len >= MAX_LABEL_SETS || known.find(hash, labels).is_some() {
                 return Arc::clone(known);
             }
             let mut more = Cells::clone(known);
-            more.insert(hash, labels);
+            more.insert(hash, labels, new());
             Arc::new(more)
         });
         let cells = self.cells.load();
-        let cell = cells.find(hash, labels).map(|cell| &cell.count);
-        cell.unwrap_or(&self.other)
-            .fetch_add(count, Ordering::Relaxed);
+        let cell = cells.find(hash, labels).map(|cell| &cell.content);
+        change(cell.unwrap_or(&self.other));
     }
 
-    /// Calls `show` with every label set and its count, sorted by labels.
-    pub(super) fn each(&self, mut show: impl FnMut(&str, u64)) {
+    /// Reads every label set, sorted by labels, and what exceeded the maximum unless that is
+    /// `empty`. Long values are cut, so different sets may have the same labels: `add` joins
+    /// them.
+    pub(crate) fn read<R>(
+        &self,
+        read: impl Fn(&T) -> R,
+        empty: impl Fn(&R) -> bool,
+        add: impl Fn(&mut R, R),
+    ) -> Vec<(Labels, R)> {
         let cells = self.cells.load();
-        // Long values are cut, so different ones may have the same text.
-        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-        for cell in cells.by_hash.values().flatten() {
-            *counts.entry(&cell.labels).or_default() += cell.count.load(Ordering::Relaxed);
+        let mut all: BTreeMap<Labels, R> = BTreeMap::new();
+        let known = cells.by_hash.values().flatten();
+        let known = known.map(|cell| (cell.labels(), read(&cell.content)));
+        let (name, value) = OTHER;
+        let other = read(&self.other);
+        let other = (!empty(&other)).then(|| (vec![(name, value.to_owned())], other));
+        for (labels, value) in known.chain(other) {
+            match all.get_mut(&labels) {
+                Some(sum) => add(sum, value),
+                None => drop(all.insert(labels, value)),
+            }
         }
-        let other = self.other.load(Ordering::Relaxed);
-        if other > 0 {
-            *counts.entry(OTHER).or_default() += other;
-        }
-        for (labels, count) in counts {
-            show(labels, count);
-        }
+        all.into_iter().collect()
     }
 }
 
-impl Cells {
-    fn find(&self, hash: u64, labels: &[(&str, &str)]) -> Option<&Cell> {
+impl Counter {
+    /// Counts under these labels.
+    pub(super) fn add(&self, labels: &[(&'static str, &str)], count: u64) {
+        self.change(labels, AtomicU64::default, |cell| {
+            cell.fetch_add(count, Ordering::Relaxed);
+        });
+    }
+
+    /// Every label set and its count.
+    pub(super) fn counts(&self) -> Vec<(Labels, u64)> {
+        let load = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
+        self.read(load, |count| *count == 0, |sum, more| *sum += more)
+    }
+}
+
+impl<T> Cells<T> {
+    fn find(&self, hash: u64, labels: &[(&str, &str)]) -> Option<&Cell<T>> {
         let cells = self.by_hash.get(&hash)?.iter().map(|cell| &**cell);
         let values = labels.iter().map(|(_, value)| *value);
         cells
@@ -89,52 +120,60 @@ impl Cells {
             .find(|cell| cell.values.iter().map(|value| &**value).eq(values.clone()))
     }
 
-    fn insert(&mut self, hash: u64, labels: &[(&str, &str)]) {
+    fn insert(&mut self, hash: u64, labels: &[(&'static str, &str)], content: T) {
         let cell = Cell {
-            labels: format_labels(labels),
+            names: labels.iter().map(|(name, _)| *name).collect(),
             values: labels.iter().map(|(_, value)| (*value).into()).collect(),
-            count: AtomicU64::new(0),
+            content,
         };
         self.by_hash.entry(hash).or_default().push(Arc::new(cell));
         self.len += 1;
     }
 }
 
+// Not derived, which would ask it of `T` as well.
+impl<T> Clone for Cells<T> {
+    fn clone(&self) -> Self {
+        Self {
+            by_hash: self.by_hash.clone(),
+            len: self.len,
+        }
+    }
+}
+
+impl<T> Default for Cells<T> {
+    fn default() -> Self {
+        Self {
+            by_hash: BTreeMap::new(),
+            len: 0,
+        }
+    }
+}
+
+impl<T> Cell<T> {
+    fn labels(&self) -> Labels {
+        let values = self.values.iter().map(|value| shown(value).into_owned());
+        self.names.iter().copied().zip(values).collect()
+    }
+}
+
 /// Longest value of a label, in characters.
 const MAX_VALUE: usize = 200;
 
-/// Labels in Prometheus' text format, escaped.
-pub(super) fn format_labels(labels: &[(&str, &str)]) -> String {
-    let lengths = labels
-        .iter()
-        .map(|(name, value)| name.len() + value.len() + 4);
-    let mut text = String::with_capacity(lengths.sum());
-    for (n, (name, value)) in labels.iter().enumerate() {
-        if n > 0 {
-            text.push(',');
-        }
-        text.push_str(name);
-        text.push_str("=\"");
-        push_value(&mut text, value);
-        text.push('"');
-    }
-    text
-}
-
-fn push_value(text: &mut String, value: &str) {
-    let plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+/// A value as metrics show it: cut, and without control characters but line breaks.
+pub(super) fn shown(value: &str) -> Cow<'_, str> {
+    let plain = |byte: u8| byte >= b' ' && byte != 0x7f && byte < 0x80;
     if value.len() <= MAX_VALUE && value.bytes().all(plain) {
-        return text.push_str(value);
+        return Cow::Borrowed(value);
     }
-    for letter in value.chars().take(MAX_VALUE) {
-        match letter {
-            '"' => text.push_str("\\\""),
-            '\\' => text.push_str("\\\\"),
-            '\n' => text.push_str("\\n"),
-            letter if letter.is_control() => text.push('?'),
-            letter => text.push(letter),
-        }
-    }
+    let letters = value.chars().take(MAX_VALUE);
+    letters
+        .map(|letter| match letter {
+            '\n' => letter,
+            letter if letter.is_control() => '?',
+            letter => letter,
+        })
+        .collect()
 }
 
 /// A current value.
@@ -159,27 +198,19 @@ impl Gauge {
 mod tests {
     use super::*;
 
-    fn shown(counter: &Counter) -> Vec<(String, u64)> {
-        let mut all = Vec::new();
-        counter.each(|labels, count| all.push((labels.to_owned(), count)));
-        all
-    }
-
     #[test]
     fn label_sets_are_counted_apart_and_shown_in_order() {
         let counter = Counter::default();
         for (target, kind) in [("b", "x"), ("a", "x"), ("x", "b"), ("b", "x")] {
             counter.add(&[("target", target), ("kind", kind)], 2);
         }
-        let expected = [
-            ("target=\"a\",kind=\"x\"", 2),
-            ("target=\"b\",kind=\"x\"", 4),
-            ("target=\"x\",kind=\"b\"", 2),
-        ];
-        assert_eq!(
-            shown(&counter),
-            expected.map(|(text, count)| (text.into(), count))
-        );
+        let expected = [("a", "x", 2), ("b", "x", 4), ("x", "b", 2)];
+        let expected = expected.map(|(target, kind, count)| {
+            let labels = [("target", target), ("kind", kind)];
+            let labels: Labels = labels.map(|(name, value)| (name, value.to_owned())).into();
+            (labels, count)
+        });
+        assert_eq!(counter.counts(), expected);
     }
 
     #[test]
@@ -188,8 +219,8 @@ mod tests {
         for end in ["1", "2"] {
             counter.add(&[("target", &("a".repeat(MAX_VALUE) + end))], 1);
         }
-        assert_eq!(shown(&counter).len(), 1);
-        assert_eq!(shown(&counter)[0].1, 2);
+        assert_eq!(counter.counts().len(), 1);
+        assert_eq!(counter.counts()[0].1, 2);
     }
 
     #[test]
@@ -199,9 +230,9 @@ mod tests {
             counter.add(&[("target", &n.to_string())], 1);
         }
         counter.add(&[("target", "0")], 1);
-        let shown = shown(&counter);
-        assert_eq!(shown.len(), MAX_LABEL_SETS + 1);
-        assert!(shown.contains(&(OTHER.to_owned(), 3)));
-        assert!(shown.contains(&("target=\"0\"".to_owned(), 2)));
+        let counts = counter.counts();
+        assert_eq!(counts.len(), MAX_LABEL_SETS + 1);
+        assert!(counts.contains(&(vec![("other", "true".to_owned())], 3)));
+        assert!(counts.contains(&(vec![("target", "0".to_owned())], 2)));
     }
 }

@@ -1,10 +1,10 @@
 //! Every metric of `/metrics`, with its kind and labels.
 //!
-//! The page shows nothing else. Tests compare this list with `docs/guide/metrics.md`, and
-//! write the dashboard and the alert rules in `deploy` from it. Names follow Prometheus'
+//! `/metrics` shows no others. Tests compare this list with `docs/guide/metrics.md`, and
+//! generate the dashboard and the alert rules in `deploy` from it. Names follow Prometheus'
 //! conventions: base units as suffixes, `_total` for counters.
 
-/// What a metric is to Prometheus.
+/// The type of a metric in Prometheus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MetricKind {
     /// Only grows, until the process ends.
@@ -49,7 +49,7 @@ macro_rules! families {
 
         /// All metrics, in the order of the documentation.
         #[cfg(test)]
-        pub(super) const ALL: &[MetricFamily] = &[$($constant),*];
+        pub(crate) const ALL: &[MetricFamily] = &[$($constant),*];
     };
 }
 
@@ -71,9 +71,9 @@ families! {
     TARGET_USABLE = Gauge "target_usable" ["target"]
         "Whether a target or credential is usable.";
     OTHER_TARGETS = Gauge "other_targets" ["state"]
-        "Targets that clients named and that are not configured.";
+        "Targets that clients named but that are not configured.";
     TOKENS = Counter "tokens_total" ["target", "kind"]
-        "Tokens as reported by providers, else estimated.";
+        "Tokens as reported by providers, or else estimated.";
     TOKEN_PORTIONS = Counter "token_portions_total" ["target", "kind"]
         "Cached and reasoning tokens, which are part of input and output.";
     ROUTE_TOKENS = Counter "route_tokens_total" ["route", "kind"]
@@ -97,7 +97,7 @@ families! {
     STORE_OUTAGES = Counter "store_outages_total" ["store"]
         "Times that a shared store became unavailable.";
     CLUSTER_NODES = Gauge "cluster_nodes" []
-        "Gateways that share limits, as this one knows.";
+        "Gateways that share limits, as known to this one.";
     CLUSTER_EXCHANGES = Counter "cluster_exchanges_total" []
         "Exchanges about limits with the shared store.";
     CLUSTER_ROUND_TRIPS = Counter "cluster_round_trips_total" []
@@ -115,11 +115,11 @@ families! {
     LEDGER_WRITTEN = Counter "ledger_written_total" []
         "Entries written to the ledger.";
     LEDGER_DROPPED = Counter "ledger_dropped_total" []
-        "Entries that the ledger lost.";
+        "Entries lost before they were written to the ledger.";
     READY = Gauge "ready" []
         "Whether any target can serve.";
     CONFIG_STALE = Gauge "config_stale" []
         "Whether the newest configuration file is not active.";
     BUILD_INFO = Gauge "build_info" ["version"]
-        "The version that runs; the value is always 1.";
+        "The running version; the value is always 1.";
 }

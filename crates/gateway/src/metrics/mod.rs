@@ -1,13 +1,14 @@
 //! The Prometheus metrics of `/metrics`.
 //!
-//! Every request is counted once, when it ends, without taking a lock that requests
-//! wait for. Clients can invent target names, so their number and length are bounded;
-//! no label holds content or a key. `families` lists every metric; the page can show
-//! no other. May use `clip`, `outcome` and `record`.
+//! Every request is counted once, when it ends, without taking a lock that requests wait for.
+//! Clients can invent target names, so their number and length are bounded; no label holds
+//! content or a key. `families` lists every metric; `/metrics` can show no others. May use
+//! `clip`, `outcome` and `record`.
 
 mod counter;
 pub(crate) mod families;
 mod histogram;
+mod snapshot;
 mod target_labels;
 mod text;
 
@@ -20,10 +21,16 @@ use majordomo_ledger::Cost;
 
 use counter::Counter;
 pub(crate) use counter::Gauge;
-use histogram::Histogram;
+#[cfg(feature = "otel")]
+pub(crate) use counter::{Labelled, Labels};
+pub(crate) use histogram::Histogram;
+#[cfg(feature = "otel")]
+pub(crate) use histogram::HistogramCounts;
 use majordomo_vision::FROM_CACHE;
+pub(crate) use snapshot::MetricsSnapshot;
+#[cfg(feature = "otel")]
+pub(crate) use snapshot::{FamilyValues, MetricNumber, MetricValues};
 use target_labels::TargetLabels;
-pub(crate) use text::MetricsPage;
 
 use crate::clip::clip;
 use crate::outcome::MAX_TARGET_LABEL;
@@ -53,10 +60,14 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Gives these targets a label of their own, regardless of names that clients
-    /// invent.
+    /// Gives each of these targets its own label, regardless of names that clients invent.
     pub(crate) fn configure(&self, targets: BTreeSet<String>) {
         self.targets.configure(targets);
+    }
+
+    /// The label of a target: its name, cut, or one for all names beyond a bound.
+    pub(crate) fn target_label<'a>(&self, target: &'a str) -> &'a str {
+        self.targets.label(clip(target, MAX_TARGET_LABEL))
     }
 
     /// Counts a finished request.
@@ -84,7 +95,7 @@ impl Metrics {
         }
         let Usage { input, output, .. } = ended.usage;
         if let Some(target) = &ended.target {
-            let target = self.targets.label(clip(target, MAX_TARGET_LABEL));
+            let target = self.target_label(target);
             for (kind, count) in [("input", input), ("output", output)] {
                 if count > 0 {
                     let labels = [("target", target), ("kind", kind)];
@@ -114,7 +125,7 @@ impl Metrics {
         }
     }
 
-    /// Counts the prompt of a route's request, and how much of it a provider's cache held.
+    /// Counts the prompt of a route's request, and the part that a provider's cache held.
     fn prompted(&self, route: &str, usage: &Usage) {
         for (kind, count) in [
             ("input", usage.input),
@@ -128,12 +139,12 @@ impl Metrics {
         }
     }
 
-    /// Counts what a call used. One that failed before it used anything is free.
+    /// Counts the usage of a call. A call that failed before it used any tokens is free.
     fn charged(&self, call: &UpstreamCall) {
         if call.outcome == CallOutcome::Failed && call.usage == Usage::default() {
             return;
         }
-        let target = self.targets.label(clip(&call.target, MAX_TARGET_LABEL));
+        let target = self.target_label(&call.target);
         let Usage {
             cache_read,
             cache_write,
@@ -166,7 +177,7 @@ impl Metrics {
         let target = &*description.target;
         let target = match target.is_empty() {
             true => target,
-            false => self.targets.label(clip(target, MAX_TARGET_LABEL)),
+            false => self.target_label(target),
         };
         let labels = [("target", target), ("outcome", description.outcome)];
         self.descriptions.add(&labels, 1);
@@ -179,9 +190,9 @@ impl Metrics {
         }
     }
 
-    /// A page that begins with what this type counts.
-    pub(crate) fn page(&self) -> MetricsPage {
-        let mut page = MetricsPage::default();
+    /// A snapshot that begins with what this type counts.
+    pub(crate) fn snapshot(&self) -> MetricsSnapshot {
+        let mut snapshot = MetricsSnapshot::default();
         for (family, counter) in [
             (&families::REQUESTS, &self.requests),
             (&families::ATTEMPTS, &self.attempts),
@@ -194,14 +205,14 @@ impl Metrics {
             (&families::ROUTE_TOKENS, &self.route_tokens),
             (&families::UNPRICED_CALLS, &self.unpriced),
         ] {
-            page.counter(family, counter);
+            snapshot.counter(family, counter);
         }
-        page.cost_counter(&families::COST, &self.cost);
-        page.value(&families::OPEN_REQUESTS, self.open_requests.get());
-        page.value(&families::OPEN_STREAMS, self.open_streams.get());
-        page.histogram(&families::REQUEST_SECONDS, &self.took);
-        page.histogram(&families::FIRST_TOKEN_SECONDS, &self.first_token);
-        page
+        snapshot.cost_counter(&families::COST, &self.cost);
+        snapshot.value(&families::OPEN_REQUESTS, self.open_requests.get());
+        snapshot.value(&families::OPEN_STREAMS, self.open_streams.get());
+        snapshot.histogram(&families::REQUEST_SECONDS, &self.took);
+        snapshot.histogram(&families::FIRST_TOKEN_SECONDS, &self.first_token);
+        snapshot
     }
 }
 

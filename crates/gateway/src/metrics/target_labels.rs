@@ -1,8 +1,8 @@
 //! Bounds the number of target labels.
 //!
-//! Clients may request `provider/anything`, and such a name is a target until its
-//! provider rejects it. Configured targets always have a label; of the others only the
-//! first ones, and the rest is `other`.
+//! Clients may request `provider/anything`, and such a name is a target until its provider
+//! rejects it. Configured targets always have a label. Of all other targets, only the first
+//! ones have one; further ones are counted as `other`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) struct TargetLabels {
 }
 
 impl TargetLabels {
-    /// Gives these names a label of their own.
+    /// Gives each of these names its own label.
     pub(super) fn configure(&self, names: BTreeSet<String>) {
         self.configured.store(Arc::new(names));
     }

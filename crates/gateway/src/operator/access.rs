@@ -1,4 +1,4 @@
-//! Who may use the operator's listener: a program with a key, a browser with a session, or
+//! Access to the operator's listener: for a program with a key, a browser with a session, and
 //! on loopback everyone on this machine.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::refusal::RequestRefusal;
 use crate::server::ServerContext;
 use crate::trust::{Boundary, Session, Visible, authenticate_client, authorize, presents_key};
 
-/// Who asks.
+/// The caller of the operator's listener.
 pub(super) enum OperatorCaller {
     /// Someone on this machine, while the listener is on loopback.
     Local,
@@ -38,7 +38,7 @@ impl OperatorCaller {
         }
     }
 
-    /// Whose requests and usage may be seen.
+    /// The team whose requests and usage may be seen.
     pub(super) fn sees(&self) -> Visible {
         self.key().map_or(Visible::All, Visible::of)
     }
@@ -75,7 +75,7 @@ pub(super) fn admit(
         return Ok(OperatorCaller::Local);
     }
     let (keys, now) = (context.keys(), now_millis());
-    // Here `key` in a query selects whose requests are listed; a secret comes in a header.
+    // Here, `key` in a query is a filter of the list, so a secret must come in a header.
     let no_query = Uri::from_static("/");
     if !presents_key(headers, &no_query)
         && let Some(session) = context.sessions.find(&keys, headers, now)
@@ -98,7 +98,7 @@ pub(super) fn admit(
     Ok(OperatorCaller::Key(key))
 }
 
-/// Whether a request asks for a page, which an unknown visitor may be asked to sign in for.
+/// Whether a request asks for a page, for which an unknown visitor is asked to sign in.
 pub(super) fn asks_for_a_page(request: &Request<Incoming>) -> bool {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     reads

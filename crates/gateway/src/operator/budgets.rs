@@ -1,4 +1,4 @@
-//! `/api/budgets`: what is used of every budget that a reader may see, and when it was spent.
+//! `/api/budgets`: the use of every budget that a reader may see, over time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use crate::state::GatewayState;
 use crate::stored_keys::timestamp;
 use crate::trust::Visible;
 
-/// Most budgets of a report; those of which most is used come first.
+/// Maximum budgets of a report; the most used ones come first.
 const MOST_BUDGETS: usize = 100;
-/// Days that are shown of a budget without a window.
+/// Days to show for a budget without a window.
 const DAYS_OF_TOTAL: i64 = 30;
-/// Most steps of a course.
+/// Maximum steps of a chart.
 const MOST_STEPS: usize = 62;
 
 /// The response.
 #[derive(Default, Serialize)]
 pub(super) struct BudgetsReport {
-    /// Those of which most is used come first.
+    /// The most used ones come first.
     pub(super) budgets: Vec<BudgetReport>,
     /// Budgets that are not listed.
     pub(super) unlisted: usize,
@@ -41,7 +41,7 @@ pub(super) struct BudgetsReport {
 pub(super) struct BudgetReport {
     /// `global`, `team` or `key`.
     pub(super) level: &'static str,
-    /// Of the team or the key.
+    /// The name of the team or the key.
     pub(super) name: Arc<str>,
     pub(super) window: &'static str,
     pub(super) limit_nanodollars: u64,
@@ -52,9 +52,10 @@ pub(super) struct BudgetReport {
     pub(super) since: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) resets: Option<String>,
-    /// What the ledger has of it: the start of each hour or day in UTC, and what it cost.
+    /// The spending that the ledger has recorded: the start of each hour or day in UTC, and
+    /// its cost.
     pub(super) spent: Vec<SpentStep>,
-    /// How much of the window is over, from 0 to 1.
+    /// The elapsed share of the window, from 0 to 1.
     #[serde(skip)]
     pub(super) elapsed: Option<f64>,
 }
@@ -100,7 +101,7 @@ pub(super) async fn read(
     }
 }
 
-/// Someone without a key, who has the limits of all, and the holder of every key.
+/// A caller without a key, to whom only the global limits apply, and the holder of every key.
 fn callers(
     context: &ServerContext,
     state: &GatewayState,
@@ -125,7 +126,7 @@ fn callers(
     callers
 }
 
-/// Whether a reader may know of a level's budget.
+/// Whether a reader may see a level's budget.
 fn is_visible(level: &LevelId, keys: &ClientKeys, sees: &Visible) -> bool {
     match level.kind {
         LevelKind::Team => sees.includes(None, Some(&level.name)),
@@ -137,10 +138,11 @@ fn is_visible(level: &LevelId, keys: &ClientKeys, sees: &Visible) -> bool {
     }
 }
 
-/// The sums over time of one kind of level, each name's apart.
+/// The totals over time for one kind of level, separately for each name.
 type Courses = BTreeMap<(&'static str, &'static str), (GroupBy, Vec<UsageRow>)>;
 
-/// Asks the ledger once for each kind of level and window. Without a ledger there is no course.
+/// Queries the ledger once for each kind of level and window. Without a ledger, there is no
+/// chart.
 async fn courses(context: &ServerContext, states: &[BudgetState], now: i64) -> Courses {
     let mut questions = BTreeMap::new();
     for budget in states {

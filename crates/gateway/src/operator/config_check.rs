@@ -1,8 +1,8 @@
 //! `/api/config`: the running configuration, masked. `/api/config/check`: what a candidate
 //! would change.
 //!
-//! Nothing is written, and nothing is read but the candidate itself: neither the
-//! environment nor the files that it names can be learned from the response.
+//! Nothing is written, and only the candidate itself is read: the response reveals neither the
+//! environment nor files that the candidate names.
 
 use std::collections::BTreeMap;
 
@@ -29,13 +29,13 @@ struct Candidate {
     text: String,
 }
 
-/// What a candidate is worth.
+/// The result of checking a candidate.
 #[derive(Default, Serialize)]
 struct CandidateReport {
-    /// Whether a gateway would start with it, as far as the text alone tells.
+    /// Whether a gateway would start with it, judged by the text alone.
     valid: bool,
     diagnostics: Vec<PlacedDiagnostic>,
-    /// The lines in which it differs from what runs.
+    /// The lines in which it differs from the running configuration.
     diff: Vec<DiffLine>,
     /// The entries that it adds, removes or changes.
     changes: Vec<EntryChange>,
@@ -46,7 +46,7 @@ struct CandidateReport {
     rejected: Option<String>,
 }
 
-/// A mistake or a doubtful setting, and where it is.
+/// A mistake or a doubtful setting, with its position.
 #[derive(Serialize)]
 struct PlacedDiagnostic {
     severity: &'static str,
@@ -127,7 +127,7 @@ fn report(old: &Config, text: String, at_startup: Option<&AtStartup>) -> Candida
     };
     match at_startup.map(|at_startup| check_reload(at_startup, old, &config)) {
         Some(Ok(notices)) => {
-            // An argument of the command may differ from the file, which is no change.
+            // An argument of the command may override the file, which is not a change.
             let changed = |setting: &str| {
                 changes.iter().any(|change| {
                     change.section == setting

@@ -11,7 +11,7 @@ use crate::routes::PartitionSnapshot;
 use crate::server::{ServerContext, ready};
 use crate::state::GatewayState;
 
-/// Maximum number of listed targets that only clients named; the rest is counted.
+/// Maximum number of listed targets that only clients named; further ones are counted.
 const MOST_OTHERS: usize = 256;
 
 /// The response of `/api/health`.
@@ -58,7 +58,7 @@ impl UnlistedTargets {
 struct TargetHealth {
     target: String,
     state: TargetState,
-    /// Why it is benched: as text, class and status.
+    /// Why it is benched: text, class and status.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,12 +73,12 @@ struct TargetHealth {
     until_seconds: Option<f64>,
     failures: u32,
     rounds: u32,
-    /// What is left of the rate limits of one of several keys.
+    /// The remaining rate limits of one of several keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     quota: Option<QuotaReport>,
 }
 
-/// What a provider last reported of a key's rate limits.
+/// A key's rate limits, as the provider last reported them.
 #[derive(Serialize)]
 struct QuotaReport {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,7 @@ struct QuotaReport {
 struct WindowReport {
     limit: u64,
     left: u64,
-    /// Seconds until it is full again, as far as known.
+    /// Seconds until it is full again, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     resets_seconds: Option<f64>,
 }
@@ -155,7 +155,7 @@ pub(super) fn report(context: &ServerContext) -> HealthReport {
     let (listed, other) = listed(&state);
     HealthReport {
         ready: ready(context).0 == StatusCode::OK,
-        draining: context.stopping.is_triggered(),
+        draining: context.leaving.is_triggered(),
         config_stale: context.stale.load().as_deref().cloned(),
         config_notes: context.notes.load().to_vec(),
         targets: listed.into_iter().map(TargetHealth::from).collect(),

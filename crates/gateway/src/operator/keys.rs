@@ -16,7 +16,7 @@ use crate::stored_keys::{AccessReply, AccessRequest, FileEntries};
 /// Largest body.
 const MAX_BODY: u64 = 64 * 1024;
 
-/// Reads a request, has the store answer it, and replies. `who` goes to the audit log.
+/// Reads a request, executes it on the store, and replies. `who` is written to the audit log.
 pub(super) async fn respond(
     context: &ServerContext,
     state: &GatewayState,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-/// Longest lifetime of a connection, and longest time in which a reader of the event
-/// stream takes nothing.
+/// The maximum lifetime of a connection, and the maximum time during which a reader of the
+/// event stream may take nothing.
 const LIFETIME: Duration = Duration::from_secs(30);
 
 /// Ends a connection after 30 seconds, or once its event stream is no longer read: an open

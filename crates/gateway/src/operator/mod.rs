@@ -1,9 +1,9 @@
 //! The operator's listener: the web page, health, metrics, recent requests, dry runs, keys and
 //! teams.
 //!
-//! Separate from the client listener, so that it responds while that one is saturated.
-//! On loopback no key is required; elsewhere a key of role `viewer` may read what concerns
-//! its team and one of role `operator` may do everything. Serves TLS if the gateway does.
+//! Separate from the client listener, so that it responds while that one is saturated. On
+//! loopback no key is required; elsewhere a key of role `viewer` may read its team's data, and
+//! a key of role `operator` may do everything. Serves TLS if the gateway does.
 //!
 //! May use `stored_keys`, `bench_history`, `explain`, `fronts`, `handlers`, `live`, `metrics`, `quota`, `refusal`,
 //! `routes`, `server`, `state`, `traces` and `trust`.
@@ -11,6 +11,7 @@
 mod access;
 mod body;
 mod budgets;
+mod captured_images;
 mod captures;
 mod config_check;
 mod connection;
@@ -44,12 +45,15 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use serde::Serialize;
+use socket2::SockRef;
 use tokio::net::TcpListener;
 
 use access::OperatorCaller;
 use body::OperatorBody;
 use events::Publisher;
 use lifetime::Lifetime;
+#[cfg(feature = "otel")]
+pub(crate) use metrics::current_metrics;
 use open_connections::{InFlight, OpenConnections};
 pub(crate) use thread::OperatorThread;
 
@@ -60,7 +64,7 @@ use crate::stored_keys::AccessRequest;
 use crate::traces::RequestTrace;
 use crate::trust::{Visible, is_listed};
 
-/// Where single requests are.
+/// The path prefix of single requests.
 const TRACES: &str = "/api/requests/";
 /// Takes a request as its body.
 const EXPLAIN: &str = "/api/explain";
@@ -75,8 +79,10 @@ const SHORT_BODY: usize = 64 * 1024;
 /// Maximum concurrent connections. A new one evicts the oldest idle one; an open page
 /// holds one.
 const CONNECTIONS: usize = 256;
+/// What the kernel keeps of a response that is not read yet, in bytes.
+const SEND_BUFFER: usize = 128 * 1024;
 
-/// What the listener's requests share.
+/// State shared by the listener's requests.
 pub(crate) struct OperatorContext {
     server: Arc<ServerContext>,
     publisher: Publisher,
@@ -152,6 +158,8 @@ async fn accept(
         if !open.make_room(CONNECTIONS) {
             continue;
         }
+        // What the kernel buffers is neither ours to count nor a sign that a page is read.
+        let _ = SockRef::from(&stream).set_send_buffer_size(SEND_BUFFER);
         let busy = InFlight::default();
         let peer = OperatorPeer {
             from: peer.ip(),
@@ -191,7 +199,7 @@ async fn respond(
     let state = context.state.load_full();
     // Probes need no key and no Host check: they reveal nothing protected.
     let is_probe = matches!(path, "/healthz" | "/readyz");
-    // The form to sign in needs its style; assets reveal nothing protected either.
+    // The sign-in form needs its style; assets reveal nothing protected either.
     if let Some(asset) = majordomo_page::asset(path)
         && request.method() == Method::GET
         && state.config().page.enabled
@@ -229,13 +237,10 @@ async fn respond(
     }
     let (allowed, hint) = match path {
         EXPLAIN | TRY | CONFIG_CHECK | PLAYGROUND => {
-            (&[Method::POST][..], "only POST is allowed here\n")
+            (&[Method::POST][..], "use POST for this path\n")
         }
-        path if targets::is_action(path) => (&[Method::POST][..], "only POST is allowed here\n"),
-        _ => (
-            &[Method::GET, Method::HEAD][..],
-            "only GET is allowed here\n",
-        ),
+        path if targets::is_action(path) => (&[Method::POST][..], "use POST for this path\n"),
+        _ => (&[Method::GET, Method::HEAD][..], "use GET for this path\n"),
     };
     if !allowed.contains(request.method()) {
         return text(StatusCode::METHOD_NOT_ALLOWED, hint);
@@ -287,9 +292,12 @@ async fn respond(
         }
         path if path.starts_with(TRACES) => trace(context, path, &caller.sees()),
         "/metrics" => {
-            let ready = ready(context).0 == StatusCode::OK;
             let kind = "text/plain; version=0.0.4; charset=utf-8";
-            page(StatusCode::OK, kind, metrics::page(context, &state, ready))
+            page(
+                StatusCode::OK,
+                kind,
+                metrics::current_metrics(context).text(),
+            )
         }
         path => {
             let context = page::PageContext {
@@ -314,7 +322,7 @@ fn trace(context: &ServerContext, path: &str, sees: &Visible) -> Response<Operat
     match found.filter(|trace| trace.is_visible(sees)) {
         Some(trace) => json_page(StatusCode::OK, &trace),
         None => {
-            let text = "no such request: it is older than what is kept, or it never was";
+            let text = "no such request: it was never made, or is no longer kept";
             json_page(StatusCode::NOT_FOUND, &serde_json::json!({ "error": text }))
         }
     }

@@ -1,8 +1,9 @@
 //! `POST /api/playground`: a client's request, sent by the page and charged to a key that the
 //! user names.
 //!
-//! The body is what a client of the path would send, `path` is that path, and `key` the name
-//! of a key, whose models, limits and budgets apply. Without keys there is none to name.
+//! The body is a client's body, `path` the path to which the client would send it, and `key`
+//! the name of a key, whose models, limits and budgets apply. A gateway without keys needs no
+//! name.
 
 use std::sync::Arc;
 
@@ -82,13 +83,13 @@ pub(super) async fn respond(
         });
     let parts = loop {
         lifetime.extend();
-        // A model may think for longer than a connection lives otherwise.
+        // A model may think for longer than the usual lifetime of a connection.
         if let Ok(parts) = timeout(PATIENCE, &mut head).await {
             break parts;
         }
     };
     let Ok(parts) = parts else {
-        return refuse(StatusCode::NOT_FOUND, "no model is called at this `path`");
+        return refuse(StatusCode::NOT_FOUND, "this `path` calls no model");
     };
     let body = OperatorBody::relayed(RelayedBody::new(waiting, job, lifetime));
     let mut response = Response::new(body);
@@ -117,7 +118,7 @@ fn payer(
             true => Ok(None),
             false => Err((
                 StatusCode::BAD_REQUEST,
-                "name the key that is charged: `?key=NAME`".to_owned(),
+                "name the key to charge: `?key=NAME`".to_owned(),
             )),
         };
     };

@@ -1,4 +1,4 @@
-//! The body of a client's response, handed on to the page while it arrives.
+//! The body of a client's response, passed on to the page as it arrives.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -17,7 +17,7 @@ use crate::response_body::Body;
 
 /// Chunks that may wait for the reader.
 pub(super) const WAITING: usize = 16;
-/// How often a connection is kept that waits for a model.
+/// The interval at which a connection that waits for a model is kept alive.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A response in progress. Dropping it cancels the request.
@@ -30,8 +30,8 @@ pub(super) struct RelayedBody {
 impl RelayedBody {
     pub(super) fn new(chunks: Receiver<Bytes>, job: LaneJob<()>, lifetime: Lifetime) -> Self {
         let chunks = stream::unfold((chunks, lifetime), |(mut chunks, lifetime)| async move {
-            // Polled only while the connection takes bytes, so a model may be silent and a
-            // reader may not.
+            // Polled only while the connection takes bytes, so a silent model is tolerated and
+            // a stalled reader is not.
             loop {
                 lifetime.extend();
                 if let Ok(chunk) = timeout(PATIENCE, chunks.recv()).await {

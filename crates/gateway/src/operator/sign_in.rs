@@ -20,9 +20,9 @@ use crate::server::ServerContext;
 use crate::state::GatewayState;
 use crate::trust::{Boundary, Sessions, is_own_page};
 
-/// Forms that are read at the same time.
+/// Maximum forms that are read concurrently.
 static SIGN_INS: Semaphore = Semaphore::const_new(16);
-/// Longest time to send a form.
+/// Timeout for sending a form.
 const FORM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Whether a path belongs to this module.
@@ -33,7 +33,7 @@ pub(super) fn is_path(path: &str) -> bool {
 /// Sends an unknown visitor to the form.
 pub(super) fn redirect(request: &Request<Incoming>) -> Response<OperatorBody> {
     let uri = request.uri();
-    // A query may hold a key by mistake, which must not be repeated.
+    // A query may contain a key by mistake, which must not be echoed.
     let query = uri.query().unwrap_or_default();
     let path = match query.split('&').any(|pair| pair.starts_with("key=")) {
         true => uri.path(),
@@ -77,8 +77,8 @@ pub(super) async fn respond(
     if method != Method::POST || !is_own_page(&uri, &headers) {
         return text(StatusCode::FORBIDDEN, "use the form of this page\n");
     }
-    // Whoever signs in has shown no key yet, so forms that never end must not fill the
-    // listener's connections.
+    // A visitor who signs in has not presented a key yet, so forms that never end must not
+    // fill the listener's connections.
     let Ok(_turn) = SIGN_INS.try_acquire() else {
         return text(StatusCode::SERVICE_UNAVAILABLE, "try again in a moment\n");
     };

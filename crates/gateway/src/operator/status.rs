@@ -4,7 +4,8 @@ use super::health;
 use crate::server::{ServerContext, ready};
 use crate::trust::Visible;
 
-/// A short human-readable status. A reader of one team's requests learns nothing of the others.
+/// A short human-readable status. A reader of one team's requests learns nothing about other
+/// teams.
 pub(super) fn text(context: &ServerContext, sees: &Visible) -> String {
     if *sees != Visible::All {
         return format!(

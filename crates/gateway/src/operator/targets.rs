@@ -29,7 +29,7 @@ const SUGGESTIONS: usize = 3;
 #[derive(Serialize)]
 struct Released {
     target: String,
-    /// What was benched: the target, its provider's credential, or both.
+    /// The released subjects: the target, its provider's credential, or both.
     released: Vec<String>,
     /// For the operator.
     message: String,
@@ -44,7 +44,7 @@ struct Benched {
     message: String,
 }
 
-/// What an operator can do to a target.
+/// An operator's action on a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TargetAction {
     Release,
@@ -88,7 +88,7 @@ pub(super) async fn respond(
     let noted = match action {
         TargetAction::Release => Some("target.release"),
         TargetAction::Bench => Some("target.bench"),
-        // A request like any other, which the ledger has.
+        // An ordinary request, which the ledger records.
         TargetAction::Probe => None,
     };
     if let (Some(noted), Some(access)) = (noted, context.access.load_full()) {

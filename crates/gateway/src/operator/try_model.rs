@@ -1,7 +1,7 @@
 //! `POST /api/try`: sends one short request to a model, as a client would.
 //!
-//! For the button of an empty page and for probes. The request takes the same path as a
-//! client's from the handler on, so it is routed, recorded and charged.
+//! Used by the button on an empty page and by probes. From the handler on, the request takes
+//! the same path as a client's, so it is routed, recorded and charged.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::server::ServerContext;
 use crate::state::GatewayState;
 
 const PROMPT: &str = "Greet the operator of this gateway in one short sentence.";
-/// Enough for a sentence, also for models that think first.
+/// Enough for a sentence, even from models that think first.
 const MAX_TOKENS: u64 = 300;
 
 #[derive(Deserialize)]
@@ -33,7 +33,7 @@ struct TryRequest {
     model: String,
 }
 
-/// How the request went.
+/// The outcome of the request.
 #[derive(Serialize)]
 struct Tried {
     id: Arc<str>,
@@ -81,6 +81,7 @@ pub(super) async fn try_model(
         front: Front::Chat,
         kind: RequestKind::Generate,
         endpoint: EndpointLabels::of(&Method::POST, &endpoint),
+        client: Some("the page"),
     };
     let flow = Flow::named("operator");
     let admitted = AdmittedRequest {

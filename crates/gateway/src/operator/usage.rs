@@ -1,4 +1,4 @@
-//! `/api/usage` and the stored part of `/api/requests`: questions to the ledger.
+//! `/api/usage` and the stored part of `/api/requests`: queries of the ledger.
 
 use http::{Response, StatusCode};
 use majordomo_ledger::RequestQuery;
@@ -11,7 +11,7 @@ use crate::server::ServerContext;
 use crate::state::GatewayState;
 use crate::trust::Visible;
 
-/// Most stored requests of one response.
+/// Maximum stored requests of one response.
 const MAX_REQUESTS: usize = 1_000;
 
 /// Sums usage. `by` lists groups, `since` is a duration such as `7d`, `format` may be `csv`.

@@ -1,7 +1,7 @@
-//! What `/api/usage` and the screen Usage show: sums by group, from the ledger.
+//! The report of `/api/usage` and of the screen Usage: totals by group, from the ledger.
 //!
-//! A reader of one team gets sums of that team only: the restriction is made an outer group,
-//! of which one value is kept.
+//! A reader who is restricted to one team gets only that team's totals: the query also groups
+//! by team, and one group is kept.
 
 use http::{Response, StatusCode};
 use majordomo_ledger::{
@@ -18,7 +18,7 @@ use crate::server::ServerContext;
 use crate::state::GatewayState;
 use crate::trust::Visible;
 
-/// Up to this range the course is shown by hour.
+/// Up to this range, the chart is by hour.
 const BY_HOUR_MILLIS: i64 = 48 * 3_600_000;
 
 /// A report.
@@ -30,7 +30,7 @@ pub(super) struct UsageReport {
     pub(super) until_millis: i64,
     pub(super) rows: Vec<UsageRow>,
     pub(super) total: UsageSums,
-    /// Targets with attempts whose price is unknown, and how many.
+    /// Targets with attempts whose price is unknown, and the number of attempts.
     pub(super) unknown_prices: Vec<UnknownPrice>,
     /// What cached input would have cost in addition, at today's prices.
     #[serde(rename = "cache_savings_nanodollars")]
@@ -47,13 +47,13 @@ pub(super) struct UnknownPrice {
     pub(super) attempts: u64,
 }
 
-/// The sums over time, without the steps in which nothing happened.
+/// The totals over time, without steps in which nothing happened.
 pub(super) struct UsageCourse {
     pub(super) by: GroupBy,
     pub(super) rows: Vec<UsageRow>,
 }
 
-/// Reads a report; otherwise the response that says why there is none.
+/// Reads a report, or returns the response that states why there is none.
 pub(super) async fn read(
     context: &ServerContext,
     state: &GatewayState,
@@ -65,7 +65,7 @@ pub(super) async fn read(
         parse(query, now_millis()).map_err(|hint| refuse(StatusCode::BAD_REQUEST, &hint))?;
     let restriction = restriction(sees);
     if restriction.is_some() && question.by.contains(&GroupBy::Tag) {
-        let hint = "sums by tag cover all teams, and this key sees its own only";
+        let hint = "totals by tag cover all teams, and this key sees only its own";
         return Err(refuse(StatusCode::FORBIDDEN, hint));
     }
     let asked = question.clone();
@@ -105,8 +105,8 @@ pub(super) async fn read(
     })
 }
 
-/// What reading from a cache saved, at the prices of now. Tiers are not considered: sums do
-/// not tell how large each request was.
+/// The savings by reading from caches, at current prices. Tiers are ignored, because totals do
+/// not reveal the size of each request.
 fn cache_savings(pricing: &Pricing, by_target: &[UsageRow], now: i64) -> Cost {
     let saved = by_target.iter().filter_map(|row| {
         let card = pricing.price(row.group.first()?, now)?;
@@ -131,7 +131,7 @@ fn course_by(question: &UsageQuery) -> GroupBy {
 }
 
 impl UsageCourse {
-    /// All steps of a range, at most `most`, with what each cost.
+    /// All steps of a range, at most `most`, with the cost of each.
     pub(super) fn steps(&self, since: i64, until: i64, most: usize) -> Vec<(String, Cost, u64)> {
         let (millis, hours) = match self.by {
             GroupBy::Hour => (3_600_000, true),
@@ -186,7 +186,7 @@ fn visible_usage(
     Ok(rows)
 }
 
-/// Opens the store and asks it, off the runtime's threads.
+/// Opens and queries the store, off the runtime's threads.
 pub(super) async fn ask<T: Send + 'static>(
     context: &ServerContext,
     question: impl FnOnce(&mut dyn Store) -> Result<T, StoreError> + Send + 'static,
@@ -198,7 +198,7 @@ pub(super) async fn ask<T: Send + 'static>(
         return Err(refuse(StatusCode::NOT_FOUND, reason.to_owned()));
     };
     let asked = tokio::task::spawn_blocking(move || {
-        // What has just been answered is part of the report.
+        // Requests that have just ended are part of the report.
         ledger.flush();
         question(&mut *ledger.open()?)
     });
@@ -217,7 +217,8 @@ fn parse(query: &str, now: i64) -> Result<UsageQuery, String> {
     let groups = by.split(',').filter(|name| !name.is_empty());
     let groups = groups.map(|name| {
         let known = GroupBy::ALL.map(|(name, _)| name).join(", ");
-        GroupBy::named(name).ok_or_else(|| format!("`{name}` is not a group; known are {known}"))
+        GroupBy::named(name)
+            .ok_or_else(|| format!("`{name}` is not a group; the groups are {known}"))
     });
     Ok(UsageQuery {
         by: groups.collect::<Result<_, _>>()?,
@@ -249,7 +250,7 @@ mod tests {
         assert!(
             parse("by=colour", now)
                 .unwrap_err()
-                .contains("known are key")
+                .contains("the groups are key")
         );
         assert!(parse("since=soon", now).is_err());
     }

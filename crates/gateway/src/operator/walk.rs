@@ -1,4 +1,4 @@
-//! Walks every listed path as a viewer of one team: nothing of another team may be seen.
+//! Walks every listed path as a viewer of one team, who must see no data of other teams.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,10 +15,10 @@ use tokio::task::JoinHandle;
 use crate::trust::PATHS;
 use crate::{Gateway, ServeOptions};
 
-/// Everything of the other team has a name with this word.
+/// All names of the other team contain this word.
 const CANARY: &str = "canary";
 
-/// Questions that are asked on every path. Most mean nothing on most of them.
+/// Queries that are sent to every path. Most mean nothing to most paths.
 const QUERIES: [&str; 9] = [
     "",
     "?limit=100&since=1d",
@@ -131,7 +131,7 @@ async fn send(
     (status, text)
 }
 
-/// What a reader gets of every path, with every question, as page and as data.
+/// The responses that a reader gets from every path, with every query, as page and as data.
 async fn walk(operator: SocketAddr, key: &str, id: &str) -> Vec<(String, u16, String)> {
     let bearer = format!("Bearer secret-of-{key}-0123456789");
     let mut seen = Vec::new();
@@ -195,7 +195,7 @@ async fn a_viewer_of_one_team_sees_nothing_of_another_on_any_path() {
         let text = text.replace(r#"value="canary""#, "");
         assert!(!text.contains(CANARY), "{uri}: {text}");
     }
-    // What concerns its own team is there, so the walk looks in the right places.
+    // The data of its own team is present, so the walk looks in the right places.
     let own = walk(operator, "ada", &id("laptop")).await;
     let all = walk(operator, "ops", &id("canary-phone")).await;
     for path in [
@@ -269,7 +269,7 @@ async fn content_is_in_memory_for_keys_that_opted_in_and_nowhere_for_others() {
         let seen = walk(gateway.operator, "ops", &id).await;
         let holders: Vec<&str> = seen
             .iter()
-            // The walk itself names the canary in its own questions.
+            // The walk itself names the canary in its queries.
             .filter(|(uri, _, _)| !uri.contains(CANARY))
             .filter(|(_, _, text)| holds(&text.replace(r#"canary-phone"#, "")))
             .map(|(uri, _, _)| uri.as_str())

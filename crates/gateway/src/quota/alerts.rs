@@ -8,13 +8,13 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::webhook::Webhook;
 
-/// Alerts that wait for the webhook; the log has those that do not fit.
+/// Maximum alerts that wait for the webhook; further ones are only logged.
 const QUEUED: usize = 256;
 
 /// Alerts between a request that is settled and the webhook.
 pub(super) struct AlertQueue {
     sender: Sender<BudgetAlert>,
-    /// Taken by the first who delivers.
+    /// Taken by the first task that delivers.
     receiver: Mutex<Option<Receiver<BudgetAlert>>>,
 }
 

@@ -1,4 +1,4 @@
-//! Reserves what an attempt may use before it is sent, and settles what it used.
+//! Reserves the maximum usage of an attempt before it is sent, and settles its actual usage.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -28,7 +28,7 @@ pub(crate) struct AttemptLimits {
     seen: Mutex<Seen>,
 }
 
-/// What happened to the attempts so far.
+/// The state of the attempts so far.
 #[derive(Default)]
 struct Seen {
     refusal: Option<Refusal>,
@@ -44,17 +44,17 @@ pub(crate) enum HoldOutcome {
     Refused(GateRefusal),
 }
 
-/// What is reserved for an attempt.
+/// The reservation of an attempt.
 pub(crate) struct AttemptHold {
     reservation: Reservation,
-    /// The price of the attempt's start.
+    /// The price at the attempt's start.
     pub(crate) card: Option<Arc<PriceCard>>,
-    /// What is reserved, if the price is known.
+    /// The reserved amount, if the price is known.
     cost: Option<Nanodollars>,
     caller: Arc<CallerLimits>,
     /// The estimated input tokens.
     pub(crate) input: u64,
-    /// The most output tokens that it may request.
+    /// The maximum output tokens that it may request.
     pub(crate) max_tokens: Option<u64>,
 }
 
@@ -77,13 +77,13 @@ impl AttemptLimits {
         wait.expire(self.caller.now().monotonic)
     }
 
-    /// What an attempt may use; `None` if nothing has to be reserved.
+    /// The maximum usage of an attempt; `None` if nothing has to be reserved.
     pub(crate) fn bound(&self, attempt: &PendingAttempt<'_>) -> Option<AttemptBound> {
         let needed = self.caller.stack.needs_reservation() && attempt.kind != AttemptKind::Count;
         needed.then(|| AttemptBound::of(self, attempt))
     }
 
-    /// Reserves, and lowers the bound where a budget says so.
+    /// Reserves the usage, and lowers the output bound if a budget clamps.
     pub(crate) fn hold(&self, bound: &mut AttemptBound) -> HoldOutcome {
         for _ in 0..CLAMPS {
             let ask = ReservationAsk {
@@ -135,7 +135,7 @@ impl AttemptLimits {
         self.seen().refusal.clone()
     }
 
-    /// Lets a cheaper spec take over, if a budget refused that names one.
+    /// Lets a cheaper spec take over, if the budget that refused names one.
     pub(crate) fn replace(&self) -> bool {
         let mut seen = self.seen();
         let limit = seen.refusal.as_ref().map(|refusal| &refusal.limit);
@@ -159,7 +159,7 @@ impl AttemptLimits {
         replaced.then(|| Change::new("model", "replaced").detail("the budget covers a cheaper one"))
     }
 
-    /// Budgets that are only watched and are exceeded, such as `key laptop day`.
+    /// Exceeded budgets with `warn`, such as `key laptop day`.
     pub(crate) fn exceeded(&self) -> Vec<String> {
         let name = |(level, window): &(LevelId, BudgetWindow)| {
             let words = [level.kind.name(), &level.name, window.name()];
@@ -177,16 +177,16 @@ impl AttemptLimits {
     }
 }
 
-/// The fields that ask for several responses: of Chat Completions and of Gemini.
+/// The fields that request several responses: in Chat Completions and in Gemini.
 const CHOICES: [&str; 2] = ["n", "generationConfig.candidateCount"];
 
 /// Output tokens to reserve for an image, above what the largest one takes.
 const IMAGE_OUTPUT: u64 = 8_000;
 
-/// What an attempt may use at most.
+/// The maximum usage of an attempt.
 pub(crate) struct AttemptBound {
     input: u64,
-    /// Of one choice.
+    /// The output of one choice.
     output: u64,
     choices: u64,
     /// Images to generate.
@@ -269,7 +269,7 @@ impl AttemptBound {
         // Embeddings have no output, and their models no price for it.
         let output = match (self.output, self.images) {
             (0, _) => 0,
-            // Priced by the image, whether or not tokens have a price.
+            // Priced per image, whether or not tokens have a price.
             (_, 1..) if rates.image.is_some() => pico(rates.output),
             _ => pico(Some(rates.output?)).max(pico(rates.reasoning)),
         };
@@ -300,7 +300,7 @@ impl AttemptBound {
 }
 
 impl AttemptHold {
-    /// The attempt ended; `None` if it used nothing.
+    /// Settles an attempt that ended; `None` if it used nothing.
     pub(crate) fn settle(self, used: Option<&Quantities>) {
         let cost = used.and_then(|used| match self.card.as_ref()?.cost(used) {
             Some(cost) => u64::try_from(cost.nanodollars()).ok(),

@@ -1,4 +1,4 @@
-//! What is used of budgets, for the operator's reports.
+//! The use of budgets, for the operator's reports.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use tokio::time::{Instant, timeout_at};
 
 use super::caller::CallerLimits;
 
-/// How long the store of budgets may take to tell what is used.
+/// The timeout for reading the use of budgets from the store.
 const WAIT: Duration = Duration::from_millis(250);
 
 /// A budget in its current window.
 pub(crate) struct BudgetState {
-    /// What is used of it.
+    /// The used amount.
     pub(crate) usage: BudgetUsage,
     /// When the window began, in milliseconds of Unix time; `None` if it has no beginning.
     pub(crate) since_millis: Option<i64>,

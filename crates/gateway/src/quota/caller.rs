@@ -14,7 +14,7 @@ use crate::config::LimitSettings;
 use crate::identity::CallerIdentity;
 use crate::keys::ClientKey;
 
-/// What a configuration says about limits.
+/// The limits in a configuration.
 pub(crate) struct LimitTerms {
     /// Grows with every configuration.
     version: u64,

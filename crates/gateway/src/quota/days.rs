@@ -9,7 +9,7 @@ use majordomo_limits::Calendar;
 
 const EPOCH: Date = Date::constant(1970, 1, 1);
 
-/// A time zone. Remembers the current day, since most questions are about it.
+/// A time zone. Caches the current day, which most calls need.
 pub(crate) struct LocalDays {
     zone: TimeZone,
     today: Mutex<DaySpan>,

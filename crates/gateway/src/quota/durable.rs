@@ -1,8 +1,8 @@
-//! Leases in the ledger's store, on a thread of their own.
+//! Leases in the ledger's store, on a dedicated thread.
 //!
-//! With its first command, the thread opens the store and closes what processes that died left
-//! open, as spent. Then it serves one command after another. A store that fails is opened
-//! anew; what could not be closed is closed later.
+//! With its first command, the thread opens the store and closes the leases of dead processes
+//! as spent. Then it serves one command after another. A store that fails is reopened; leases
+//! that could not be closed are closed later.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -78,7 +78,7 @@ impl DurableLeases {
         self.days.store(days);
     }
 
-    /// The usage that a new budget begins with. That of end users is not summed.
+    /// The usage with which a new budget begins. The usage of end users is not totalled.
     fn opening(&self, opening: BudgetOpening) -> Option<Opening> {
         let payer = match opening.level.kind {
             LevelKind::Global => Payer::Everyone,
@@ -94,12 +94,12 @@ impl DurableLeases {
         })
     }
 
-    /// Opens the store before the first request, which waits for it a few milliseconds only.
+    /// Opens the store before the first request, which waits for it only a few milliseconds.
     pub(super) fn open(&self) {
         let _ = self.commands.send(Command::Open);
     }
 
-    /// Writes what was closed and ends the thread. Blocks.
+    /// Writes closed leases and ends the thread. Blocks.
     pub(super) fn stop(&self) {
         let _ = self.commands.send(Command::Stop);
         let thread = self.thread.lock();
@@ -119,7 +119,7 @@ impl LeaseBackend for DurableLeases {
             least: cost(ask.least),
             opening: ask.opening.and_then(|opening| self.opening(opening)),
         };
-        // Without the thread the reply is dropped, which says so.
+        // Without the thread, the reply is dropped, which reports the failure.
         let _ = self.commands.send(Command::Grant(request, reply));
     }
 
@@ -136,11 +136,11 @@ impl LeaseBackend for DurableLeases {
 struct LeaseKeeper {
     place: StorePlace,
     store: Option<Box<dyn Store>>,
-    /// Whether the leases of processes that died are closed.
+    /// Whether the leases of dead processes have been closed.
     recovered: bool,
     unclosed: VecDeque<ClosedLease>,
     available: bool,
-    /// The store's state machine, where nodes share it.
+    /// The store's state machine, if nodes share the store.
     health: Option<Arc<Availability>>,
 }
 
@@ -166,7 +166,7 @@ impl LeaseKeeper {
                 }
                 Err(RecvTimeoutError::Timeout) => self.close_all(),
                 Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => {
-                    // A lease that was granted just before is closed behind the stop.
+                    // A lease that was granted just before is closed after the stop.
                     let waiting = commands.try_iter().filter_map(|command| match command {
                         Command::Close(lease) => Some(lease),
                         _ => None,
@@ -180,7 +180,7 @@ impl LeaseKeeper {
     }
 
     fn grant(&mut self, request: &LeaseRequest) -> Option<LeaseGrant> {
-        // In order: what was closed before is free before.
+        // In order, so that amounts closed earlier are released earlier.
         self.close_all();
         let decision = self.attempt(|store| store.grant_lease(request))?;
         let lease = decision.lease;
@@ -224,8 +224,8 @@ impl LeaseKeeper {
             }
         } else if available != self.available {
             match &result {
-                Ok(_) => tracing::info!("budgets can be kept again"),
-                Err(error) => tracing::warn!(%error, "budgets cannot be kept; leases are spent"),
+                Ok(_) => tracing::info!("budgets can be stored again"),
+                Err(error) => tracing::warn!(%error, "budgets cannot be stored; leases are spent"),
             }
             self.available = available;
         }

@@ -1,4 +1,4 @@
-//! The headers that tell clients their rates.
+//! The headers that report rate limits to clients.
 
 use std::fmt::Write as _;
 use std::time::Duration;

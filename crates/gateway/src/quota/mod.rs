@@ -1,4 +1,4 @@
-//! Limits of callers: rates, seats and budgets, and what happens when they are exceeded.
+//! Limits of callers: rates, seats and budgets, and the consequences of exceeding them.
 //!
 //! The engine is `majordomo_limits`. This module gives it clocks, time zones, prices and a
 //! store, and turns its refusals into errors of the client's dialect. [`Quotas`] belongs to
@@ -38,23 +38,23 @@ pub(crate) use webhook::Webhook;
 
 use crate::cluster::Cluster;
 
-/// How often unused leases are given back.
+/// How often unused leases are returned.
 const SWEEP: Duration = Duration::from_secs(10);
-/// How often limits that nodes share are looked after.
+/// How often limits that nodes share are maintained.
 const EXCHANGE: Duration = Duration::from_millis(50);
 
-/// The limits of a process, and what is used of them.
+/// The limits of a process, and their use.
 pub(crate) struct Quotas {
     registry: LimitRegistry,
     started: Instant,
     alerts: Arc<AlertQueue>,
     durable: Option<Arc<DurableLeases>>,
-    /// Replace the names of end users wherever their budgets are kept.
+    /// Replaces the names of end users wherever their budgets are stored.
     pseudonyms: Option<Pseudonyms>,
     waits: Arc<WaitCounter>,
 }
 
-/// Where budgets are kept.
+/// The backend that stores budgets.
 pub(crate) struct BudgetPlace {
     pub(crate) store: StorePlace,
     /// Set if the names of end users must not be stored.
@@ -64,8 +64,8 @@ pub(crate) struct BudgetPlace {
 }
 
 impl Quotas {
-    /// Budgets are kept in the store, or begin anew with the process without one. Rates and
-    /// seats are shared with the other nodes of a cluster.
+    /// Budgets are kept in the store, or start over with the process if there is none. Rates
+    /// and seats are shared with the other nodes of a cluster.
     pub(crate) fn new(place: Option<BudgetPlace>, cluster: Option<&Cluster>) -> Arc<Self> {
         let alerts = Arc::<AlertQueue>::default();
         let (durable, pseudonyms) = match place {
@@ -128,7 +128,7 @@ impl Quotas {
         self.waits.totals()
     }
 
-    /// Sends alerts and gives unused leases back, until it is dropped.
+    /// Sends alerts and returns unused leases, until it is dropped.
     pub(crate) async fn run(&self, webhook: &Webhook) {
         let sweeping = async {
             let mut ticks = interval(SWEEP);
@@ -148,12 +148,12 @@ impl Quotas {
         tokio::join!(self.alerts.deliver(webhook), sweeping, exchanging);
     }
 
-    /// Gives back what this node holds of limits that nodes share.
+    /// Returns this node's leases of limits that nodes share.
     pub(crate) fn release(&self) {
         self.registry.release(self.started.elapsed());
     }
 
-    /// Gives all leases back and waits until that is written.
+    /// Returns all leases and waits until that is written.
     pub(crate) async fn stop(&self) {
         self.registry.retire();
         if let Some(durable) = &self.durable {

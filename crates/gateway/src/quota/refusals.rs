@@ -14,7 +14,7 @@ use crate::fronts::Front;
 /// A budget whose window ends this soon is worth a retry.
 const NEAR: Duration = Duration::from_secs(60);
 
-/// What was refused, in a sentence.
+/// The refusal as a sentence.
 pub(crate) fn sentence(refusal: &Refusal, caller: &CallerLimits) -> String {
     let level = &refusal.level;
     match &refusal.limit {

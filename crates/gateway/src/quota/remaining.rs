@@ -1,4 +1,4 @@
-//! What is left of a caller's limits, as JSON, for the caller itself.
+//! The remaining limits of a caller, as JSON, for the caller itself.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,11 +10,11 @@ use super::alerts::usd;
 use super::caller::CallerLimits;
 use crate::clock::wall_clock;
 
-/// How long the store of a budget may take to tell what is used.
+/// The timeout for reading the use of a budget from the store.
 const WAIT: Duration = Duration::from_millis(50);
 
-/// What is left at the tightest rates and of every budget, and when each resets. Without
-/// its store, a budget shows what this process has used.
+/// The remainder of the tightest rates and of every budget, and when each resets. Without its
+/// store, a budget shows only this process's use.
 pub(crate) async fn remaining(caller: &CallerLimits) -> Map<String, Value> {
     let stack = caller.stack();
     let until = Instant::now() + WAIT;

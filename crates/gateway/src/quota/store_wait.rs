@@ -1,4 +1,4 @@
-//! How long a request waits for the stores of its limits.
+//! Limits how long a request waits for the stores of its limits.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -69,7 +69,7 @@ impl StoreWait {
     }
 }
 
-/// A wait that is under way.
+/// A wait in progress.
 pub(crate) struct WaitGuard<'a> {
     wait: &'a StoreWait,
     /// When the request has waited long enough.

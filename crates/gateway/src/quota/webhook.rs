@@ -1,4 +1,4 @@
-//! The webhook for alerts: a signed POST, repeated with backoff.
+//! The webhook for alerts: a signed POST, retried with backoff.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::config::AlertSettings;
 
 /// Attempts to deliver an alert.
 const ATTEMPTS: u32 = 6;
-/// The pause after the first attempt; each is twice the one before.
+/// The pause after the first attempt; each further pause is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The block size of SHA-256.
 const BLOCK: usize = 64;
@@ -90,7 +90,7 @@ fn body(alert: &BudgetAlert) -> String {
     .to_string()
 }
 
-/// `v1=` and the HMAC-SHA256 of the time, a point and the body.
+/// `v1=` and the HMAC-SHA256 of the time, a full stop and the body.
 fn signature(secret: &str, time: &str, body: &str) -> String {
     let mac = hmac_sha256(secret.as_bytes(), &[time.as_bytes(), b".", body.as_bytes()]);
     let digits: String = mac.iter().map(|byte| format!("{byte:02x}")).collect();

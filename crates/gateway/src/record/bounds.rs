@@ -1,4 +1,4 @@
-//! Bounds of what clients and providers choose.
+//! Bounds on texts that clients and providers choose.
 
 use majordomo::llm::Change;
 

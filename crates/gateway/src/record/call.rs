@@ -13,15 +13,15 @@ use majordomo_ledger::{Cost, PriceCard, Quantities, SettleClass};
 pub struct UpstreamCall {
     /// Its number among the calls of the request, from 1.
     pub number: u32,
-    /// What it was for.
+    /// Its purpose.
     pub kind: AttemptKind,
     /// `provider/model`.
     pub target: String,
     /// When it began, since the request's arrival.
     pub at: Duration,
-    /// Until the end of the response.
+    /// The time until the end of the response.
     pub took: Duration,
-    /// From the start of the call to the first content of a stream.
+    /// The time from the start of the call to the first content of a stream.
     pub first_token: Option<Duration>,
     /// How it ended.
     pub outcome: CallOutcome,
@@ -37,7 +37,7 @@ pub struct UpstreamCall {
     pub usage_source: UsageSource,
     /// How it is settled.
     pub settle: SettleClass,
-    /// Whether it was sent with the client's own credential, so that it cost us nothing.
+    /// Whether it was sent with the client's own credential, so that the client paid.
     pub client_paid: bool,
     /// The price when it began.
     pub price: Option<Arc<PriceCard>>,
@@ -46,7 +46,7 @@ pub struct UpstreamCall {
 }
 
 impl UpstreamCall {
-    /// What it used, in the units that are priced.
+    /// Its usage, in the units that are priced.
     pub(crate) fn quantities(&self) -> Quantities {
         Quantities {
             images: self.images,
@@ -61,13 +61,13 @@ impl UpstreamCall {
 pub enum UsageSource {
     /// The provider reported it for the whole response.
     Reported,
-    /// The provider's opening report, and our count of what arrived before the response
-    /// was cut.
+    /// The provider's opening report, and our count of the output that arrived before the
+    /// response was cut.
     Partial,
-    /// Our own estimate of the input, and our count of what arrived: the provider reported
+    /// Our own estimate of the input and count of the output, because the provider reported
     /// nothing.
     Estimated,
-    /// It is not: nothing arrived that would be billed.
+    /// The usage is unknown, and nothing arrived that would be billed.
     Unknown,
 }
 

@@ -1,10 +1,10 @@
 //! The record of a finished request, and the sinks that receive it.
 //!
 //! Each request leaves exactly one [`FinishedRequest`], whether it was served, refused or
-//! abandoned. The log, metrics, traces and spans read nothing else. A record holds no
-//! content, no key but its name, and no provider's text, which may quote the request; the
-//! texts that clients choose are bounded. May use `clip`, `fronts`, `identity`,
-//! `outcome`, `pricing` and `routes`.
+//! abandoned. The log, metrics, traces and spans read nothing else. A record holds no content,
+//! only the name of a key, and no provider's text, which may quote the request; texts that
+//! clients choose are bounded. May use `clip`, `fronts`, `identity`, `outcome`, `pricing` and
+//! `routes`.
 
 mod bounds;
 mod call;
@@ -25,7 +25,7 @@ use majordomo_vision::DescribeCall;
 pub(crate) use crate::clock::unix_millis;
 pub(crate) use bounds::{cut, limit_changes};
 pub use call::{CallOutcome, UpstreamCall, UsageSource};
-pub(crate) use charge::{charge, total};
+pub(crate) use charge::{charge, cost_of, total};
 pub(crate) use log::RequestLog;
 pub use response::ResponseMetadata;
 pub(crate) use sink::Sinks;
@@ -48,10 +48,12 @@ pub struct FinishedRequest {
     pub took: Duration,
     /// When a stream had its first content.
     pub first_token: Option<Duration>,
-    /// Who it is counted for.
+    /// The identity that it is counted for.
     pub caller: CallerIdentity,
     /// The client's dialect.
     pub dialect: Dialect,
+    /// The client's program, if its headers tell: `Claude Code`.
+    pub client: Option<&'static str>,
     /// What it asked for.
     pub kind: RequestKind,
     /// Whether the response was a stream.
@@ -62,7 +64,7 @@ pub struct FinishedRequest {
     pub target: Option<String>,
     /// Every request sent to a provider, in order.
     pub calls: Vec<UpstreamCall>,
-    /// Of the response; calls for descriptions have their own.
+    /// The usage of the response; calls for descriptions have their own.
     pub usage: Usage,
     /// Whether some of the usage is our own estimate, because the provider did not report
     /// all of it.
@@ -71,7 +73,7 @@ pub struct FinishedRequest {
     pub status: u16,
     /// How it ended.
     pub outcome: RequestOutcome,
-    /// Why it failed, in our own words.
+    /// The reason for a failure, without a provider's text.
     pub reason: Option<String>,
     /// The HTTP method and path.
     pub endpoint: EndpointLabels,
@@ -91,11 +93,11 @@ pub struct FinishedRequest {
     pub(crate) attempts_sent: Option<usize>,
     pub(crate) descriptions: Vec<Description>,
     pub(crate) changes: Vec<Change>,
-    /// Number of changes, of which `changes` may be a part.
+    /// Number of changes, of which `changes` may hold only a part.
     pub(crate) change_count: usize,
     /// The request's settings.
     pub parameters: RequestParameters,
-    /// What the provider reported of its response, if a sink needs it.
+    /// The metadata that the provider reported with its response, if a sink needs it.
     pub response: ResponseMetadata,
     /// Why a stream was interrupted.
     pub interrupted: Option<Class>,
@@ -127,6 +129,7 @@ impl Default for FinishedRequest {
             first_token: None,
             caller: CallerIdentity::default(),
             dialect: Dialect::new(""),
+            client: None,
             kind: RequestKind::default(),
             endpoint: EndpointLabels::default(),
             trace_parent: None,
@@ -155,7 +158,7 @@ impl Default for FinishedRequest {
     }
 }
 
-/// What a request asks for.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestKind {
@@ -216,7 +219,7 @@ impl From<&Request> for RequestParameters {
     }
 }
 
-/// One description of an image that was asked of a describer.
+/// One description of an image, requested from a describer.
 pub(crate) struct Description {
     /// `described`, `failed` or `cancelled`.
     pub(crate) outcome: &'static str,

@@ -1,4 +1,4 @@
-//! What the provider reported of its response.
+//! The metadata that the provider reported with its response.
 
 use majordomo::llm::redact;
 use majordomo::{Event, FinishReason, Response};
@@ -8,8 +8,8 @@ use crate::clip::clip;
 /// Longest id, model name and finish reason.
 const LONGEST: usize = 256;
 
-/// A response's own metadata, truncated and redacted: a provider's text may contain
-/// anything, even a key that it was sent.
+/// A response's own metadata, truncated and redacted: a provider's text may contain anything,
+/// even the key that was sent to it.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct ResponseMetadata {

@@ -1,4 +1,4 @@
-//! The sinks of a server: who learns of its requests.
+//! The sinks that receive a server's requests.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -16,7 +16,7 @@ use crate::identity::CallerIdentity;
 /// Runs on the request path: a sink that writes somewhere hands the record to a queue and
 /// never waits. The record is shared, so keeping it costs no copy.
 pub trait RequestSink: Send + Sync {
-    /// What the record must contain for this sink.
+    /// The parts of the record that this sink needs.
     fn needs(&self) -> Needs {
         Needs::default()
     }
@@ -33,10 +33,10 @@ pub trait RequestSink: Send + Sync {
     /// The response is a stream, which begins.
     fn streaming(&self, _id: &str) {}
 
-    /// The request is over. Called exactly once per request, also while panicking.
+    /// The request has ended. Called exactly once per request, even during a panic.
     fn finished(&self, record: &Arc<FinishedRequest>);
 
-    /// The server stops: flushes what is queued, within a bounded time.
+    /// The server stops: flushes the queue, within a bounded time.
     fn stop(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
@@ -59,8 +59,10 @@ pub struct StartedRequest<'a> {
     pub id: &'a Arc<str>,
     /// The client's dialect.
     pub dialect: &'a Dialect,
-    /// What it asks for.
+    /// The kind of the request.
     pub kind: RequestKind,
+    /// The client's program, if its headers tell: `Claude Code`.
+    pub client: Option<&'static str>,
     /// The wall clock at arrival.
     pub arrived: SystemTime,
 }
@@ -70,7 +72,7 @@ pub struct StartedRequest<'a> {
 pub struct RoutedRequest<'a> {
     /// Its id.
     pub id: &'a str,
-    /// Who it is counted for.
+    /// The identity that it is counted for.
     pub caller: &'a CallerIdentity,
     /// The requested model.
     pub model: &'a str,
@@ -87,23 +89,23 @@ pub struct StartedCall<'a> {
     pub id: &'a Arc<str>,
     /// Its number among the calls of the request, from 1.
     pub number: u32,
-    /// What it is for.
+    /// Its purpose.
     pub kind: AttemptKind,
     /// `provider/model`, truncated.
     pub target: &'a str,
     /// When it begins, since the request's arrival.
     pub at: Duration,
-    /// Who the request is counted for.
+    /// The identity that the request is counted for.
     pub caller: &'a CallerIdentity,
     /// The requested model.
     pub model: &'a Arc<str>,
     /// Our estimate of its input tokens.
     pub input_estimate: u64,
-    /// What that input costs; `None` if the price is unknown.
+    /// The cost of that input; `None` if the price is unknown.
     pub cost_estimate: Option<Cost>,
 }
 
-/// The sinks of a server, in order. A request keeps those that saw its start.
+/// The sinks of a server, in order. A request keeps the sinks that saw its start.
 #[derive(Default)]
 pub(crate) struct Sinks(Vec<Arc<dyn RequestSink>>);
 
@@ -112,12 +114,12 @@ impl Sinks {
         Self(sinks.into_iter().collect())
     }
 
-    /// The same sinks and one more.
+    /// The same sinks, with one more.
     pub(crate) fn with(&self, sink: Arc<dyn RequestSink>) -> Self {
         Self::new(self.0.iter().cloned().chain([sink]))
     }
 
-    /// What any of them needs.
+    /// The parts of a record that any of the sinks needs.
     pub(crate) fn needs(&self) -> Needs {
         let all = self.0.iter().map(|sink| sink.needs());
         all.fold(Needs::default(), |sum, needs| Needs {

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
+
+static TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+static TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// Longest `traceparent`: version 00 has 55 bytes, later ones may append fields.
 const LONGEST_PARENT: usize = 256;
@@ -23,8 +26,8 @@ impl TraceParent {
     /// Reads the headers; `None` without exactly one `traceparent`.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         Some(Self {
-            traceparent: only(headers, "traceparent", LONGEST_PARENT)?,
-            tracestate: only(headers, "tracestate", LONGEST_STATE),
+            traceparent: only(headers, &TRACEPARENT, LONGEST_PARENT)?,
+            tracestate: only(headers, &TRACESTATE, LONGEST_STATE),
         })
     }
 
@@ -113,7 +116,7 @@ fn hex<const N: usize>(text: &str) -> Option<[u8; N]> {
 }
 
 /// A header that occurs exactly once, as text.
-fn only(headers: &HeaderMap, name: &str, longest: usize) -> Option<String> {
+fn only(headers: &HeaderMap, name: &HeaderName, longest: usize) -> Option<String> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?.trim();
     let valid = values.next().is_none() && value.len() <= longest;

@@ -1,6 +1,6 @@
 //! Schedules keep-alives of a silent stream.
 //!
-//! Output only moves the due time, which is a store; the timer is reset when it fires
+//! Output only moves the due time, with an atomic store; the timer is reset when it fires
 //! early. So a stream of many small chunks does not touch the timer wheel.
 
 use std::pin::Pin;

@@ -1,12 +1,12 @@
 //! Relays a committed stream to the client.
 //!
-//! When a stream commits, and what a failure before that does, is decided by the chain
-//! (`majordomo::chain`, `commit.rs` and `retry.rs`); here there is no failover anymore.
+//! The chain (`majordomo::chain`) decides when a stream commits (`commit.rs`) and how an
+//! earlier failure is handled (`retry.rs`); here, failover is over.
 //!
-//! Bytes in the client's dialect are forwarded unchanged; events are encoded by the
-//! client's codec. Whatever is ready is sent immediately. After the first bytes, a
-//! failure ends the stream with the dialect's error, never with a synthesized ending,
-//! and the connection is closed.
+//! Bytes in the client's dialect are forwarded unchanged; events are encoded by the client's
+//! codec. Chunks are sent as soon as they are ready. After the first bytes, a failure ends the
+//! stream with the dialect's error, never with a synthesized ending, and the connection is
+//! closed.
 //!
 //! May use `client_error`, `clock`, `exchange`, `fronts`, `heavy_lane` and `refusal`.
 
@@ -38,7 +38,7 @@ use crate::refusal::RequestError;
 
 /// Maximum bytes that are batched into one frame.
 const MAX_BATCH: usize = 32 * 1024;
-/// Up to this many changes are cheap to drop.
+/// Dropping up to this many changes is cheap.
 const MANY_CHANGES: usize = 1_000;
 
 /// The stream ended with an error that was reported to the client; the connection must
@@ -333,7 +333,7 @@ impl RelayState {
     }
 }
 
-/// The provider began a second response, and the first cannot be taken back.
+/// The provider began a second response, and the first one cannot be withdrawn.
 fn started_over() -> Error {
     Error::new(
         ErrorKind::Truncated,

@@ -1,7 +1,7 @@
 //! Reports describers that take no images themselves.
 //!
-//! Such a describer is skipped at every request, so that images are never described. Only
-//! models that are known to take none are reported.
+//! Such a describer is skipped at every request, so images are never described. Only models
+//! that are known to take no images are reported.
 
 use majordomo::Chain;
 

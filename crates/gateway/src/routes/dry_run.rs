@@ -1,4 +1,4 @@
-//! Dry run of a route: what would happen to a request.
+//! Dry run of a route: how it would handle a request.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ impl Route {
             &subject,
             &mut changed,
             |rule| self.upstreams(rule, context),
-            &context.extensions(),
+            &context.extensions(false),
         )
         .await?;
         let (mut candidates, mut left_out) = (Vec::new(), Vec::new());

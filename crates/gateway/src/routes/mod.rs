@@ -45,7 +45,7 @@ impl Routes {
         earlier: Option<&Self>,
     ) -> Result<Self, Diagnostics> {
         let mut diagnostics = Vec::new();
-        // Nodes of a cluster agree about sessions without a word.
+        // Nodes of a cluster agree about sessions without communicating.
         let by_hash = config.cluster.is_some();
         let routes = config.routes.iter().map(|route| {
             let known = earlier.and_then(|routes| routes.find_exactly(&route.model));

@@ -117,7 +117,7 @@ impl RouteService {
         Ok(metered(&chain, &self.stats))
     }
 
-    /// Whether it is usable now, as far as known in advance.
+    /// Whether it seems usable now, before it is called.
     pub(super) fn usability(&self) -> Usability {
         let chain = self.chain.as_ref();
         chain.map_or(Usability::Usable, |chain| {

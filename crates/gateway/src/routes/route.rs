@@ -33,7 +33,7 @@ pub(crate) struct Route {
     pub(crate) auto_cache: Option<bool>,
 }
 
-/// What routing uses besides the request itself.
+/// The context that routing uses besides the request itself.
 pub(crate) struct RoutingContext<'a> {
     pub(crate) model: &'a str,
     pub(crate) key: Option<&'a str>,
@@ -45,17 +45,18 @@ pub(crate) struct RoutingContext<'a> {
     /// Whether a trace is recorded.
     pub(crate) traced: bool,
     /// Whether the request is served: the pick takes a turn and pins the session, and
-    /// processors call services. Otherwise all of it is only predicted.
+    /// processors call services. Otherwise, these steps are only predicted.
     pub(crate) binding: bool,
 }
 
 impl RoutingContext<'_> {
-    /// What processors find by type.
-    pub(super) fn extensions(&self) -> Extensions {
+    /// Values that processors find by their type, for a request that is only counted or not.
+    pub(super) fn extensions(&self, counted: bool) -> Extensions {
         let mut extensions = Extensions::new();
         extensions.insert(DescribeContext {
             vision: Arc::clone(self.vision),
             scope: self.scope.clone(),
+            counted,
         });
         extensions
     }
@@ -69,7 +70,7 @@ pub(crate) struct Routed {
     pub(crate) trace: RouteTrace,
 }
 
-/// Why a request was routed as it was. Quotes nothing of the request, so it may be kept.
+/// Why a request was routed as it was. Does not quote the request, so it may be kept.
 #[derive(Debug)]
 pub(crate) struct RouteTrace {
     /// The route's name.
@@ -84,7 +85,7 @@ pub(crate) struct RouteTrace {
     pub(crate) because: &'static str,
 }
 
-/// A partition to pick from, and how.
+/// A partition to pick from, and the way to pick.
 pub(super) struct PartitionPick<'a> {
     /// The rule it belongs to; `None` for the route itself.
     pub(super) rule: Option<RuleIndex>,
@@ -183,7 +184,7 @@ impl Route {
             if let Some(index) = matched {
                 rule = Some(self.rules.name(index).into());
                 let upstreams = |rule| self.upstreams(rule, context);
-                let extensions = context.extensions();
+                let extensions = context.extensions(!context.binding);
                 let (rules, changed) = (&self.rules, &mut request);
                 let applied = match context.binding {
                     true => apply(rules, matched, &subject, changed, upstreams, &extensions).await,
@@ -250,22 +251,34 @@ impl Route {
         }
     }
 
-    /// Orders the services: those of the destination first, then the route's.
+    /// Orders the services: those of the destination first, then the route's. The chain skips
+    /// what the balancer left out, such as a benched service, and names it if all else fails.
     pub(super) fn ordered(
         &self,
         context: &RoutingContext<'_>,
         destination: Destination,
     ) -> Result<(Chain, PickSource)> {
         let mut chains = Vec::new();
+        let mut left_out = Vec::new();
         let mut source = PickSource::LeastBad;
-        for picked_from in self.partition_picks(context, destination) {
-            let (why, services) = picked_from.partition.order(&picked_from.pick);
+        for PartitionPick {
+            partition, pick, ..
+        } in self.partition_picks(context, destination)
+        {
+            let (why, services) = partition.order(&pick);
             if chains.is_empty() {
                 source = why;
             }
-            for service in services {
+            let services: Vec<&Arc<RouteService>> = services.collect();
+            for service in &services {
                 chains.push(service.chain(context.model, context.registry)?);
             }
+            let picked = |service| services.iter().any(|known| Arc::ptr_eq(known, service));
+            let active = partition.services.iter().filter(|service| service.active);
+            left_out.extend(active.filter(|service| !picked(service)));
+        }
+        for service in left_out {
+            chains.push(service.chain(context.model, context.registry)?);
         }
         let chain = Chain::join(&chains).ok_or_else(|| self.no_active_service())?;
         Ok((chain, source))

@@ -33,7 +33,7 @@ impl Route {
     }
 }
 
-/// What conditions may know about the services of their rule.
+/// The facts that conditions may use about the services of their rule.
 impl Services for Route {
     fn of_rule(&self, rule: RuleIndex) -> Vec<ServiceMetrics> {
         let Some(partition) = self.rule_partitions.get(rule.0) else {

@@ -1,9 +1,9 @@
 //! Admission control: concurrent requests and the bytes they hold.
 //!
-//! Bytes are charged as they arrive, never as announced; a seat is acquired once the
-//! body is complete, so a slow upload holds none. Seats and bytes are shared between
-//! clients by deficit round robin ([`majordomo_limits`]). A permit lives until the last
-//! byte of its response is sent.
+//! Bytes are charged as they arrive, never as announced; a seat is acquired once the body is
+//! complete, so a slow upload holds no seat. Seats and bytes are shared between clients by
+//! deficit round robin ([`majordomo_limits`]). A permit lives until the last byte of its
+//! response is sent.
 //!
 //! No request waits for bytes while holding some, and bytes precede the seat, so
 //! requests cannot deadlock.
@@ -23,7 +23,7 @@ use crate::refusal::RequestRefusal;
 const BASE_COST: u64 = 16 * 1024;
 /// Granularity of byte reservations, to take the lock less often.
 const GROWTH_STEP: u64 = 64 * 1024;
-/// With several keys, one key may hold all but one part in this many.
+/// With several keys, one key may hold all but one in this many parts.
 const HEADROOM: u64 = 8;
 /// Queue length of all clients, in multiples of `max_requests`; one client may queue
 /// `max_requests`.
@@ -171,7 +171,7 @@ impl WaitBudget<'_> {
 }
 
 impl RequestPermit {
-    /// Keeps seats of the caller's limits as long as the request.
+    /// Keeps seats of the caller's limits for as long as the request.
     pub(crate) fn keep(&mut self, seats: Vec<FairPermit>) {
         self.own_seats = seats;
     }
@@ -195,7 +195,7 @@ impl RequestPermit {
         Budget::of(&self.bytes)
     }
 
-    /// Releases what was reserved beyond the complete body.
+    /// Releases the bytes reserved beyond the complete body.
     pub(crate) fn settle(&mut self, length: u64) {
         self.bytes.shrink_to(length.max(self.base_cost));
     }

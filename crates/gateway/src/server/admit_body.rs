@@ -12,32 +12,38 @@ use super::context::ServerContext;
 use crate::refusal::RequestRefusal;
 
 /// Reads a request's body and admits it, immediately or through the queue. Dropping the
-/// future releases everything it holds, including its position in the queue.
+/// future releases everything it holds, including its position in the queue. A refusal comes
+/// with what is left of the body.
 pub(super) async fn admit_body(
     admission: &Admission,
     flow: Flow,
     body: Incoming,
     limit: u64,
     pace: Pace<'_>,
-) -> Result<(RequestPermit, Bytes), RequestRefusal> {
+) -> Result<(RequestPermit, Bytes), (RequestRefusal, Option<Incoming>)> {
     let mut reader = BodyReader::new(body, limit);
     let mut wait_budget = admission.wait_budget(flow);
-    let mut permit = match admission.try_reserve(flow) {
-        Some(permit) => permit,
+    let reserved = match admission.try_reserve(flow) {
+        Some(permit) => Ok(permit),
         None => tokio::select! {
-            permit = wait_budget.reserve() => match permit {
-                Ok(permit) => permit,
-                Err(error) => {
-                    reader.read_small().await;
-                    return Err(error);
-                }
-            },
+            permit = wait_budget.reserve() => permit,
             never = reader.prefetch() => match never {},
         },
     };
-    let body = reader.read_to_end(&mut permit, pace).await?;
+    let read = match reserved {
+        Ok(mut permit) => {
+            let read = reader.read_to_end(&mut permit, pace).await;
+            read.map(|body| (permit, body))
+        }
+        Err(refusal) => Err(refusal),
+    };
+    let (mut permit, body) = read.map_err(|refusal| {
+        let unread = reader.into_unread(&refusal);
+        (refusal, unread)
+    })?;
     if !wait_budget.try_seat(&mut permit) {
-        wait_budget.seat(&mut permit).await?;
+        let seated = wait_budget.seat(&mut permit).await;
+        seated.map_err(|refusal| (refusal, None))?;
         // Lets hyper detect a client that disconnected in the queue before any target
         // is called.
         yield_now().await;

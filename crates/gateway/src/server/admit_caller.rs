@@ -22,7 +22,7 @@ pub(super) async fn admit_caller(caller: &CallerLimits) -> Result<Vec<Permit>, R
     Ok(seats)
 }
 
-/// Charges one request, asking the store that nodes share if this node holds too little.
+/// Charges one request, and asks the store that nodes share if this node's lease is too small.
 async fn charge(caller: &CallerLimits) -> Result<RequestCharge, Refusal> {
     let mut outcome = caller.stack().charge_request(caller.now());
     if !matches!(outcome, ChargeOutcome::Waiting(_)) {

@@ -11,7 +11,7 @@ use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::admission::RequestPermit;
 use super::limits::Limits;
@@ -19,8 +19,8 @@ use crate::refusal::RequestRefusal;
 
 /// Bytes of a body that are read before its reservation.
 const PREFETCH: u64 = 64 * 1024;
-/// Time for a rejected body to arrive.
-const SMALL_BODY_TIMEOUT: Duration = Duration::from_secs(1);
+/// The status of a body that arrives too slowly.
+const TOO_SLOW: u16 = 408;
 /// First buffer of a body that arrives in several chunks.
 const FIRST: u64 = 256 * 1024;
 /// A buffer's capacity is at most this multiple of the received bytes.
@@ -66,25 +66,6 @@ pub(super) fn check_body_headers(
     Ok(())
 }
 
-/// Reads and drops a small body before a rejection is sent. Over HTTP/2 a response before
-/// the end of the request resets the stream, and curl 7.88 (Debian 12) then reports a
-/// broken stream instead of the rejection. A larger or slower body is reset.
-pub(super) async fn read_small(mut body: Incoming) {
-    if body.size_hint().lower() > PREFETCH {
-        return;
-    }
-    let reading = async {
-        let mut read = 0;
-        while let Some(Ok(frame)) = body.frame().await {
-            read += frame.data_ref().map_or(0, |data| data.len() as u64);
-            if read > PREFETCH {
-                return;
-            }
-        }
-    };
-    let _ = timeout(SMALL_BODY_TIMEOUT, reading).await;
-}
-
 /// A body being read.
 pub(super) struct BodyReader {
     body: Incoming,
@@ -126,11 +107,10 @@ impl BodyReader {
         std::future::pending().await
     }
 
-    /// Reads the rest of a small body that is rejected, see [`read_small`].
-    pub(super) async fn read_small(self) {
-        if self.length() < PREFETCH && !self.truncated {
-            read_small(self.body).await;
-        }
+    /// The rest of the body of a refused request; none if it arrived too slowly or broke off.
+    pub(super) fn into_unread(self, refusal: &RequestRefusal) -> Option<Incoming> {
+        let sent = !self.truncated && refusal.status() != TOO_SLOW;
+        sent.then_some(self.body)
     }
 
     /// Reads the whole body, at the minimum rate or faster.
@@ -164,13 +144,13 @@ impl BodyReader {
                 Err(_) if Instant::now() >= deadline => {
                     let text =
                         "reading the body timed out; `body_timeout` under [server] sets the limit";
-                    return Err(rejected(408, text));
+                    return Err(rejected(TOO_SLOW, text));
                 }
                 Err(_) if (self.length() - before) as f64 >= floor => {
                     before = self.length();
                     window = Instant::now() + limits.body_window;
                 }
-                Err(_) => return Err(rejected(408, "the body arrived too slowly")),
+                Err(_) => return Err(rejected(TOO_SLOW, "the body arrived too slowly")),
             }
         }
         permit.settle(self.length());
@@ -183,7 +163,7 @@ impl BodyReader {
         })
     }
 
-    /// Upper bound of the body's length, as far as known.
+    /// The known upper bound of the body's length.
     fn expected(&self) -> u64 {
         if self.announced > 0 {
             self.announced.min(self.max_body)

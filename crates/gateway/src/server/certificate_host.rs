@@ -1,5 +1,5 @@
-//! How a client on this machine reaches a TLS listener under a name that its certificate
-//! is valid for. Uses rustls only.
+//! Finds a name for which a TLS listener's certificate is valid, for clients on this machine.
+//! Uses only rustls.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
@@ -12,7 +12,8 @@ use rustls::{CertificateError, Error};
 
 use crate::config::read_bytes;
 
-/// The address of a listener for a client on the same machine: `0.0.0.0` is none.
+/// The address of a listener for a client on the same machine, which cannot connect to
+/// `0.0.0.0`.
 pub(crate) fn local(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

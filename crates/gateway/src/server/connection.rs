@@ -22,6 +22,7 @@ use super::context::ServerContext;
 use super::dispatch::{check_head, dispatch};
 use super::guarded_body::GuardedBody;
 use super::protocol::{HttpProtocol, sniff_protocol};
+use super::retirement::{never_used, unused};
 use super::socket::Socket;
 use super::stream_progress::StreamExecutor;
 use super::tls::TlsAcceptorHandle;
@@ -49,11 +50,23 @@ pub(super) async fn serve(
     detect_dead_peer(&stream);
     // Boxed, since a task is as large as its largest variant.
     let ended = match tls {
-        None => match timeout(context.limits.first_byte, sniff_protocol(stream)).await {
-            Ok(Some((HttpProtocol::Http1, stream))) => Box::pin(http1(stream, peer, context)).await,
-            Ok(Some((HttpProtocol::Http2, stream))) => Box::pin(http2(stream, peer, context)).await,
-            Ok(None) | Err(_) => return,
-        },
+        None => {
+            let sniffed = timeout(context.limits.first_byte, sniff_protocol(stream));
+            let sniffed = tokio::select! {
+                biased;
+                sniffed = sniffed => sniffed,
+                () = Box::pin(never_used(&context)) => return,
+            };
+            match sniffed {
+                Ok(Some((HttpProtocol::Http1, stream))) => {
+                    Box::pin(http1(stream, peer, context)).await
+                }
+                Ok(Some((HttpProtocol::Http2, stream))) => {
+                    Box::pin(http2(stream, peer, context)).await
+                }
+                Ok(None) | Err(_) => return,
+            }
+        }
         Some(acceptor) => {
             match timeout(context.limits.first_byte, Box::pin(acceptor.accept(stream))).await {
                 Ok(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
@@ -93,7 +106,7 @@ where
     let activity = Arc::new(ConnectionActivity::default());
     let stream = WriteTimeout::new(stream, context.limits.write_stall);
     let socket = Socket::new(stream, Arc::clone(&activity), &context.limits);
-    let stopping = context.stopping.triggered();
+    let unused = pin!(unused(Arc::clone(&context), Arc::clone(&activity)));
     let idle = context.limits.idle;
     let service = service_fn(move |request| {
         serve_request(Arc::clone(&context), peer, Arc::clone(&activity), request)
@@ -108,8 +121,10 @@ where
         .serve_connection(TokioIo::new(socket), service);
     let mut connection = pin!(connection);
     tokio::select! {
+        // What has arrived is read first.
+        biased;
         ended = connection.as_mut() => ended,
-        () = stopping => {
+        () = unused => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
@@ -178,12 +193,16 @@ async fn serve_request(
     let rejected = activity.take_rejection().or_else(|| check_head(&request));
     let old = request.version() < Version::HTTP_2;
     // The end of a chunked body is not tracked, so no request may follow it.
-    let last = old && (rejected.is_some() || request.headers().contains_key(TRANSFER_ENCODING));
+    let mut last = old && (rejected.is_some() || request.headers().contains_key(TRANSFER_ENCODING));
     // Boxed: handling needs memory that a running stream does not.
     let (mut response, permit) = Box::pin(dispatch(&context, peer.ip(), rejected, request)).await;
     let captured = response.extensions_mut().remove::<CaptureWriter>();
     let mut response = response
         .map(|body| GuardedBody::new(body, permit, Some(active), &context.cut).copied_to(captured));
+    if old && context.leaving.is_triggered() {
+        activity.end_with_this();
+        last = true;
+    }
     if last || (old && response.status() == http::StatusCode::REQUEST_TIMEOUT) {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(CONNECTION, close);
@@ -225,8 +244,10 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_request_that_crosses_the_goaway_of_an_idle_connection_is_served() {
+    /// A connection whose client sends a request after it has received a GOAWAY, and
+    /// before it acknowledges the ping that follows. Returns the last stream of each
+    /// GOAWAY, when the first one came, and the response.
+    async fn crossing(stopping: bool) -> (Vec<u32>, Duration, String) {
         let limits = Limits::default();
         let slow = Fake::new("slow");
         slow.enqueue("m", [Step::reply("at last").after(limits.write_stall * 4)]);
@@ -238,6 +259,9 @@ mod tests {
             ServerContext::new(Arc::new(state), limits.clone(), ([127, 0, 0, 1], 0).into());
         let (mut client, server) = tokio::io::duplex(1 << 16);
         let peer = SocketAddr::from(([127, 0, 0, 1], 1));
+        if stopping {
+            context.stopping.trigger();
+        }
         let served = tokio::spawn(http2(server, peer, context));
         let hello = [
             frames::PREFACE,
@@ -247,10 +271,20 @@ mod tests {
         .concat();
         client.write_all(&hello).await.unwrap();
         let began = tokio::time::Instant::now();
+        let last_stream = |payload: &[u8]| {
+            let id = <[u8; 4]>::try_from(&payload[..4]).unwrap();
+            u32::from_be_bytes(id)
+        };
+        let mut last_streams = Vec::new();
         // The ping after the GOAWAY is not acknowledged yet, so the server still
         // reads.
-        while frame(&mut client).await.expect("it is open").0 != frames::GOAWAY {}
-        assert!(began.elapsed() >= limits.idle);
+        while last_streams.is_empty() {
+            let (kind, payload) = frame(&mut client).await.expect("it is open");
+            if kind == frames::GOAWAY {
+                last_streams.push(last_stream(&payload));
+            }
+        }
+        let waited = began.elapsed();
         let body = br#"{"model":"slow/m","messages":[{"role":"user","content":"hi"}]}"#;
         let ask = [
             frames::post(1, "/v1/chat/completions", "k"),
@@ -261,11 +295,28 @@ mod tests {
         while let Some((kind, payload)) = frame(&mut client).await {
             if kind == frames::DATA {
                 response.extend(payload);
+            } else if kind == frames::GOAWAY {
+                last_streams.push(last_stream(&payload));
             }
         }
-        let response = String::from_utf8_lossy(&response);
-        assert!(response.contains("at last"), "{response}");
         served.await.unwrap().unwrap();
+        let response = String::from_utf8_lossy(&response).into_owned();
+        (last_streams, waited, response)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_crosses_the_goaway_of_an_idle_connection_is_served() {
+        let (_, waited, response) = crossing(false).await;
+        assert!(waited >= Limits::default().idle);
+        assert!(response.contains("at last"), "{response}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_crosses_the_goaway_of_a_stopping_server_is_served() {
+        let (last_streams, _, response) = crossing(true).await;
+        assert!(response.contains("at last"), "{response}");
+        // The first one only says that it ends, RFC 9113, section 6.8.
+        assert_eq!(last_streams, [u32::MAX >> 1, 1]);
     }
 
     #[cfg(target_os = "linux")]

@@ -41,17 +41,17 @@ pub(crate) struct ServerContext {
     address: SocketAddr,
     /// Receive the record of every request.
     sinks: ArcSwap<Sinks>,
-    /// One of the sinks, which can also be asked.
+    /// One of the sinks, which can also be queried.
     ledger: ArcSwapOption<LedgerSink>,
     admission: ArcSwap<Admission>,
     quotas: ArcSwap<Quotas>,
     /// The keys of the file and those of the store.
     keys: ArcSwap<ClientKeys>,
-    /// Held while `keys` are put together.
+    /// Locked while `keys` is rebuilt.
     stored: Mutex<Arc<StoredEntries>>,
     /// Makes changes to stored keys and teams.
     pub(crate) access: ArcSwapOption<AccessCaller>,
-    /// The other gateways, if there are some.
+    /// The other gateways, if there are any.
     cluster: ArcSwapOption<Cluster>,
     pub(super) usage_by_key: UsageByKey,
     /// Failed authentications by peer.
@@ -65,9 +65,12 @@ pub(crate) struct ServerContext {
     pub(crate) stale: ArcSwapOption<String>,
     /// Settings that take effect only after a restart.
     pub(crate) notes: ArcSwap<Vec<String>>,
-    /// What is fixed until the process ends; empty before it serves.
+    /// The settings fixed until the process ends; empty before it serves.
     pub(crate) at_startup: OnceLock<AtStartup>,
-    /// Triggered when the drain starts: no new requests, running ones may finish.
+    /// Triggered when the server is asked to stop: it is not ready any more, and each
+    /// HTTP/1 connection serves one more request.
+    pub(crate) leaving: ShutdownSignal,
+    /// Triggered when the drain starts: no new connections, requests may finish.
     pub(crate) stopping: ShutdownSignal,
     /// Triggered when the drain timeout expires: everything still running ends.
     pub(crate) cut: ShutdownSignal,
@@ -85,8 +88,8 @@ impl ServerContext {
         let sinks = Sinks::new([
             Arc::new(RequestLog) as Arc<dyn RequestSink>,
             metrics.clone() as _,
-            // A request leaves the feed for the traces: in the other order it would be in
-            // neither for a moment.
+            // A request moves from the feed to the traces; in the other order, it would
+            // briefly be in neither.
             traces.clone() as _,
             live.clone() as _,
         ]);
@@ -118,6 +121,7 @@ impl ServerContext {
             limits,
             metrics,
             at_startup: OnceLock::new(),
+            leaving: ShutdownSignal::default(),
             stopping: ShutdownSignal::default(),
             cut: ShutdownSignal::default(),
         })
@@ -167,7 +171,7 @@ impl ServerContext {
         self.cluster.load_full()
     }
 
-    /// Acts on a notice from another node.
+    /// Applies a hint from another node.
     pub(crate) fn hear(&self, news: &News) {
         match news {
             News::Resync | News::KeysChanged => {
@@ -206,7 +210,7 @@ impl ServerContext {
         self.merge_keys(&self.state.load(), &stored);
     }
 
-    /// Puts the keys of a configuration and the stored ones together.
+    /// Combines the keys of a configuration with the stored ones.
     fn merge_keys(&self, state: &GatewayState, stored: &StoredEntries) {
         let of_file = &state.config().teams;
         let new = |team: &&TeamEntry| !of_file.iter().any(|known| known.name == team.name);

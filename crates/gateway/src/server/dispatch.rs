@@ -5,11 +5,10 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::FutureExt;
-use http::header::{ALLOW, CONTENT_TYPE, HOST};
+use http::header::{CONTENT_TYPE, HOST};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
+use http::{Method, Request, Response, Uri, Version};
 use hyper::body::{Body as _, Incoming};
 use majordomo::llm::AttemptLog;
 use majordomo_limits::{Permit, Refusal};
@@ -17,15 +16,17 @@ use majordomo_limits::{Permit, Refusal};
 use super::admission::{RequestPermit, flow_of};
 use super::admit_body::admit_body;
 use super::admit_caller::admit_caller;
-use super::body_reader::{Pace, check_body_headers, read_small};
+use super::body_reader::{Pace, check_body_headers};
 use super::context::ServerContext;
+use super::discard::{discard, sends_anyway};
 use super::endpoints::{front_of, kind_of};
 use super::guarded_body::{INTERNAL_ERROR, shutting_down};
 use super::head::{RejectedHead, TOO_LONG};
 use super::key_status::key_status;
-use super::readiness::ready;
+use super::plain_responses::{preflight_response, without_dialect};
 use crate::admitted::AdmittedRequest;
-use crate::capture::CaptureWriter;
+use crate::capture::{CaptureWriter, SentRequest};
+use crate::client_program::client_program;
 use crate::clip::clip;
 use crate::clock::wall_clock;
 use crate::exchange::{Arrival, Exchange};
@@ -71,7 +72,8 @@ pub(super) async fn dispatch(
     }
     let outside = caller.as_ref().err();
     let (head, body) = request.into_parts();
-    let multiplexed = head.version == Version::HTTP_2;
+    // The end of a body with a bad head is unknown.
+    let sends_anyway = rejected.is_none() && sends_anyway(&head);
     let mut body = Some(body);
     let caller_keys = (&*keys, from);
     let admitted = admit(
@@ -84,15 +86,15 @@ pub(super) async fn dispatch(
         &mut body,
     );
     let (mut response, permit) = admitted.await;
-    if let Some(unread) = body.filter(|_| multiplexed) {
-        read_small(unread).await;
+    if let Some(unread) = body.filter(|_| sends_anyway) {
+        discard(unread, &context.stopping);
     }
     add_cors_headers(&caller, origins, response.headers_mut());
     (response, permit)
 }
 
 /// Rejects a request with a bad head, from outside the trust boundary or without a
-/// valid key; serves any other. Takes the body only if it is read.
+/// valid key; serves any other. Leaves what is not read of the body.
 async fn admit(
     context: &Arc<ServerContext>,
     state: &Arc<GatewayState>,
@@ -112,6 +114,7 @@ async fn admit(
         front,
         kind: kind_of(&endpoint),
         endpoint: EndpointLabels::of(&head.method, &endpoint),
+        client: client_program(&head.headers),
     };
     let mut exchange = Exchange::new(arrival, context.sinks());
     exchange.set_trace_parent(|| TraceParent::of(&head.headers));
@@ -173,10 +176,18 @@ async fn admit(
     };
     let (mut permit, body) = match admit_body(&admission, flow, unread, max_body, pace).await {
         Ok(entered) => entered,
-        Err(error) => return (fail(front, exchange, error), None),
+        Err((error, unread)) => {
+            *body = unread;
+            return (fail(front, exchange, error), None);
+        }
     };
     permit.keep(seats);
-    let captured = capture(context, key.as_deref(), &exchange, &head.uri, &body);
+    let captured = match to_capture(key.as_deref(), exchange.id(), &head.uri) {
+        // Boxed: other requests need no room for it.
+        Some(sent) => Box::pin(context.capture.keep(sent, &body)).await,
+        None => None,
+    };
+    exchange.set_capture(captured.clone());
     let heavy = LaneHandle::new(&context.lane, flow, &body, context.limits.heavy);
     let admitted = AdmittedRequest {
         headers: head.headers,
@@ -200,22 +211,17 @@ async fn admit(
     with_capture((response, Some(permit)), captured)
 }
 
-/// Keeps a request whose key opted in.
-fn capture(
-    context: &ServerContext,
-    key: Option<&ClientKey>,
-    exchange: &Exchange,
-    uri: &Uri,
-    body: &Bytes,
-) -> Option<CaptureWriter> {
-    key.filter(|key| key.is_captured())?;
+/// A request that is captured, because its key opted in.
+fn to_capture(key: Option<&ClientKey>, id: &str, uri: &Uri) -> Option<SentRequest> {
+    let key = key.filter(|key| key.is_captured())?;
     // A query may hold a key; of Gemini's, only the form of the stream matters.
     let events = uri.query().is_some_and(|query| query.contains("alt=sse"));
     let query = if events { "?alt=sse" } else { "" };
-    let path = format!("{}{query}", uri.path());
-    context
-        .capture
-        .keep(exchange.id().into(), path, body.clone())
+    Some(SentRequest {
+        id: id.into(),
+        key: key.shared_name(),
+        path: format!("{}{query}", uri.path()),
+    })
 }
 
 /// Hands the writer of a response on to the body.
@@ -268,7 +274,7 @@ async fn serve_heavy(
     }
 }
 
-/// A panic fails one request, not the others of its connection.
+/// A panic fails one request, not the other requests of its connection.
 ///
 /// A combinator, because an `async fn` would reserve room for the large future twice: as
 /// its argument and where it awaits.
@@ -357,52 +363,6 @@ pub(super) fn check_head(head: &Request<Incoming>) -> Option<RejectedHead> {
     None
 }
 
-/// The response to a CORS preflight.
-fn preflight_response(headers: HeaderMap) -> Response<Body> {
-    let mut response = Response::new(Body::from(Bytes::new()));
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    *response.headers_mut() = headers;
-    response
-}
-
-/// A response without a dialect. Probes skip the Host and Origin checks: their fixed
-/// texts reveal only that the port is open.
-fn without_dialect(
-    context: &ServerContext,
-    endpoint: &Endpoint,
-    outside: Option<&BoundaryRefusal>,
-) -> Response<Body> {
-    let is_probe = matches!(endpoint, Endpoint::Healthz | Endpoint::Readyz);
-    if let Some(refusal) = outside.filter(|_| !is_probe) {
-        return plain_text(StatusCode::FORBIDDEN, format!("{refusal}\n").into());
-    }
-    let fixed =
-        |status, text: &'static str| plain_text(status, Bytes::from_static(text.as_bytes()));
-    match endpoint {
-        Endpoint::WrongMethod(allow) => {
-            let text = "the method is not allowed here\n";
-            let mut response = fixed(StatusCode::METHOD_NOT_ALLOWED, text);
-            let allow = HeaderValue::from_static(allow);
-            response.headers_mut().insert(ALLOW, allow);
-            response
-        }
-        Endpoint::Root => fixed(StatusCode::OK, "majordomo is running\n"),
-        Endpoint::Readyz => {
-            let (status, text) = ready(context);
-            fixed(status, text)
-        }
-        _ => fixed(StatusCode::OK, "ok\n"),
-    }
-}
-
-fn plain_text(status: StatusCode, text: Bytes) -> Response<Body> {
-    let mut response = Response::new(Body::from(text));
-    *response.status_mut() = status;
-    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
-    response.headers_mut().insert(CONTENT_TYPE, kind);
-    response
-}
-
 #[cfg(test)]
 mod tests {
     use http_body_util::BodyExt;
@@ -423,7 +383,7 @@ mod tests {
         assert_eq!(response.status(), 500);
         let body = response.into_body().collect().await.unwrap().to_bytes();
         assert!(body.starts_with(br#"{"type":"error""#), "{body:?}");
-        let page = metrics.page().finish();
+        let page = metrics.snapshot().text();
         assert!(
             page.contains("outcome=\"failed\",status=\"500\"} 1"),
             "{page}"

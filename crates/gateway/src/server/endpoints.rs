@@ -19,7 +19,7 @@ pub(super) fn front_of(endpoint: &Endpoint) -> Option<Front> {
     }
 }
 
-/// What a request to an endpoint is counted as.
+/// The kind as which a request to an endpoint is counted.
 pub(super) fn kind_of(endpoint: &Endpoint) -> RequestKind {
     match endpoint {
         Endpoint::Generate { .. } => RequestKind::Generate,

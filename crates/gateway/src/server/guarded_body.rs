@@ -1,4 +1,4 @@
-//! A response body with the guards that must live as long as it.
+//! A response body with the guards that must live as long as the body.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -51,7 +51,7 @@ impl GuardedBody {
         }
     }
 
-    /// Copies what is sent to the capture.
+    /// Copies the bytes that are sent to the capture.
     pub(super) fn copied_to(mut self, captured: Option<CaptureWriter>) -> Self {
         self.captured = captured;
         self
@@ -145,6 +145,9 @@ impl Drop for GuardedBody {
         // next one.
         self.permit = None;
         self.active = None;
+        if let Some(captured) = &self.captured {
+            captured.end();
+        }
         if let Body::Stream(relay) = &mut self.body
             && let Some(heavy) = relay.take_heavy()
         {
@@ -216,7 +219,7 @@ mod tests {
             assert!(text.contains(INTERNAL_ERROR), "{front:?}: {text}");
             assert!(broken, "{front:?} ends as if complete");
             drop(held);
-            let page = metrics.page().finish();
+            let page = metrics.snapshot().text();
             let counted = "outcome=\"interrupted\",status=\"200\"} 1";
             assert!(page.contains(counted), "{front:?}: {page}");
             assert!(page.contains("majordomo_open_requests 0"), "{page}");

@@ -1,8 +1,8 @@
 //! Scans a raw request head for ambiguous framing (RFC 9112, section 6.3).
 //!
-//! Hyper tolerates some of it (a length together with chunks, a repeated length, bare
-//! line feeds) and hides it from us. A proxy in front of the gateway may parse it
-//! differently, which allows request smuggling, so such heads are rejected.
+//! Hyper tolerates some ambiguities (a length together with chunks, a repeated length, bare
+//! line feeds) and hides them. A proxy in front of the gateway may parse it differently, which
+//! allows request smuggling, so such heads are rejected.
 
 use memchr::memchr_iter;
 

@@ -1,5 +1,5 @@
-//! Serves a request of the operator's page as a client's: in the name of a key, with its
-//! limits, charged to it.
+//! Serves a request of the operator's page like a client's: in the name of a key, with the
+//! key's limits, charged to the key.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(crate) struct InsideRequest {
     /// The path of a client's endpoint.
     pub(crate) uri: Uri,
     pub(crate) body: Bytes,
-    /// Who is charged; `None` without keys.
+    /// The key that is charged; `None` without keys.
     pub(crate) key: Option<Arc<ClientKey>>,
     /// Marks the request in reports, such as `via=playground`.
     pub(crate) tag: Arc<str>,
@@ -52,6 +52,7 @@ pub(crate) async fn serve_inside(
         front,
         kind: kind_of(&endpoint),
         endpoint: EndpointLabels::of(&Method::POST, &endpoint),
+        client: Some("the page"),
     };
     let mut exchange = Exchange::new(arrival, context.sinks());
     let key = request.key.as_deref();

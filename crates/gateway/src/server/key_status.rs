@@ -1,4 +1,4 @@
-//! `GET /v1/key`: what the holder of a key may know of it.
+//! `GET /v1/key`: the state of a key, for its holder.
 
 use bytes::Bytes;
 use http::{HeaderValue, Response};
@@ -22,7 +22,7 @@ pub(super) async fn key_status(
 ) -> Response<Body> {
     let mut body = match key {
         Some(key) => described(key),
-        // Without keys there is nothing to say about one.
+        // Without keys, there is no state to report.
         None => json!({ "name": null }),
     };
     if let Some(limits) = limits {

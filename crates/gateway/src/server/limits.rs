@@ -20,6 +20,9 @@ pub struct Limits {
     pub header: Duration,
     /// Time after which a connection without a request is closed.
     pub idle: Duration,
+    /// Time without a request after which a connection is closed while the server stops:
+    /// until then, a request may be on its way.
+    pub unused: Duration,
     /// Window over which a body must arrive at [`slowest_body`](Self::slowest_body) or
     /// faster.
     pub body_window: Duration,
@@ -44,6 +47,7 @@ impl Default for Limits {
             first_byte: Duration::from_secs(10),
             header: Duration::from_secs(10),
             idle: Duration::from_secs(60),
+            unused: Duration::from_secs(1),
             body_window: Duration::from_secs(15),
             slowest_body: 1024,
             body_rate: 64 * 1024,

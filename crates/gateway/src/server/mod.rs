@@ -8,6 +8,7 @@
 //! May use every module but `gateway`, `reload` and `operator`; `operator` shares its
 //! context, TLS and body admission.
 
+mod acceptor;
 mod activity;
 mod admission;
 mod admit_body;
@@ -16,6 +17,7 @@ mod body_reader;
 mod certificate_host;
 mod connection;
 mod context;
+mod discard;
 mod dispatch;
 mod endpoints;
 mod guarded_body;
@@ -23,9 +25,11 @@ mod head;
 mod inside;
 mod key_status;
 mod limits;
+mod plain_responses;
 mod polls;
 mod protocol;
 mod readiness;
+mod retirement;
 mod shutdown;
 mod socket;
 mod stream_progress;
@@ -39,10 +43,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
+use acceptor::Acceptor;
 pub(crate) use admit_body::admit_body_without_seat;
 pub(crate) use certificate_host::{certificate_host, local};
 pub(crate) use context::ServerContext;
@@ -111,46 +114,23 @@ impl Server {
         Arc::clone(&self.context)
     }
 
-    /// Serves until `stop` resolves, then drains. Requests still running when the drain
-    /// timeout expires end with an error in their client's dialect.
+    /// Serves until `stop` resolves, then drains. During `grace` connections are still
+    /// accepted, but the server is not ready and each HTTP/1 connection serves one more
+    /// request. Requests still running when the drain timeout expires end with an error in
+    /// their client's dialect.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self {
-            listener,
-            context,
-            tls,
-        } = self;
-        let slots = Arc::new(Semaphore::new(context.limits.connections));
-        let mut connections = JoinSet::new();
-        tokio::pin!(stop);
-        loop {
-            // At the connection limit, new connections wait in the kernel's backlog.
-            let accepted = async {
-                let slot = Arc::clone(&slots).acquire_owned().await;
-                (listener.accept().await, slot)
-            };
-            tokio::select! {
-                (accepted, slot) = accepted => match accepted {
-                    Ok((stream, peer)) => {
-                        let serving = connection::serve(stream, peer, Arc::clone(&context), tls.clone());
-                        let serving = async move {
-                            serving.await;
-                            drop(slot);
-                        };
-                        connections.spawn(context.polls.watch(serving));
-                    }
-                    Err(error) => {
-                        // Most likely out of file descriptors: wait for connections to
-                        // close.
-                        tracing::warn!(reason = %error, "a connection could not be accepted");
-                        tokio::time::sleep(Duration::from_millis(50)).await;
-                    }
-                },
-                Some(_) = connections.join_next() => {}
-                () = &mut stop => break,
-            }
+        let context = self.context;
+        let mut acceptor = Acceptor::new(self.listener, Arc::clone(&context), self.tls);
+        acceptor.accept_until(stop).await;
+        context.leaving.trigger();
+        let (grace, drain) = {
+            let state = context.state.load();
+            (state.server.grace, state.server.drain)
+        };
+        if let Some(grace) = grace {
+            acceptor.accept_until(sleep(grace)).await;
         }
-        let drain = context.state.load().server.drain;
-        drop(listener);
+        let mut connections = acceptor.close().await;
         context.stopping.trigger();
         let mut all = std::pin::pin!(async { while connections.join_next().await.is_some() {} });
         if timeout(drain, all.as_mut()).await.is_err() {

@@ -7,7 +7,7 @@ use super::context::ServerContext;
 
 /// Readiness as status and text of `/readyz`.
 pub(crate) fn ready(context: &ServerContext) -> (StatusCode, &'static str) {
-    if context.stopping.is_triggered() {
+    if context.leaving.is_triggered() {
         return (StatusCode::SERVICE_UNAVAILABLE, "draining\n");
     }
     let state = context.state.load();

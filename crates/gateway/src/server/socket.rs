@@ -20,6 +20,8 @@ use super::write_timeout::StallTimer;
 
 /// Maximum pipelined bytes that are held back; a client that sends more is disconnected.
 const MAX_PIPELINED: usize = 64 * 1024;
+/// Reads of up to a KiB that are discarded before a close.
+const MAX_DISCARDED: usize = 256;
 /// Longest accepted request line.
 const LONGEST_LINE: usize = 16 * 1024;
 /// Vectored writes up to this size, such as a chunk with its framing, are copied into
@@ -34,6 +36,9 @@ pub(super) struct Socket<S> {
     /// Bytes received after the current request.
     pipelined: BytesMut,
     header: StallTimer,
+    /// For a client that has not read its last response yet.
+    closing: StallTimer,
+    half_closed: bool,
 }
 
 enum SocketStage {
@@ -56,6 +61,8 @@ impl<S> Socket<S> {
             stage: SocketStage::Head(Vec::new()),
             pipelined: BytesMut::new(),
             header: StallTimer::new(limits.header),
+            closing: StallTimer::new(limits.unused),
+            half_closed: false,
         }
     }
 
@@ -73,6 +80,7 @@ impl<S> Socket<S> {
                 let Some(head) = head else {
                     if before == 0 {
                         seen.extend_from_slice(new);
+                        self.activity.set_in_head(!new.is_empty());
                     }
                     if seen.len() > LONGEST_LINE && !seen.contains(&b'\n') {
                         self.refuse_line();
@@ -80,6 +88,9 @@ impl<S> Socket<S> {
                     return 0;
                 };
                 self.header.stop();
+                if before > 0 {
+                    self.activity.set_in_head(false);
+                }
                 let of_body = (before + new.len() - head.end) as u64;
                 match head.framing {
                     Ok(Framing::Length(length)) => self.body(length, of_body),
@@ -139,6 +150,29 @@ impl<S: AsyncRead + Unpin> Socket<S> {
     }
 }
 
+impl<S: AsyncRead + Unpin> Socket<S> {
+    /// Discards input until the client closes, for a short time: input that is unread when
+    /// a socket closes resets the connection, and with it what the client has not read yet
+    /// (RFC 9112, section 9.6).
+    fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        for _ in 0..MAX_DISCARDED {
+            let mut space = [0; 1024];
+            let mut space = ReadBuf::new(&mut space);
+            match Pin::new(&mut self.inner).poll_read(cx, &mut space) {
+                Poll::Ready(Ok(())) if !space.filled().is_empty() => {}
+                Poll::Ready(_) => return Poll::Ready(Ok(())),
+                Poll::Pending => {
+                    return self
+                        .closing
+                        .poll(cx, "the client does not close")
+                        .map(|_| Ok(()));
+                }
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
 impl<S: AsyncRead + Unpin> AsyncRead for Socket<S> {
     fn poll_read(
         self: Pin<&mut Self>,
@@ -181,7 +215,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Socket<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Socket<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -212,7 +246,15 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Socket<S> {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().inner).poll_shutdown(cx)
+        let this = self.get_mut();
+        if !this.half_closed {
+            ready!(Pin::new(&mut this.inner).poll_shutdown(cx))?;
+            this.half_closed = true;
+        }
+        match this.activity.is_ending() {
+            true => this.poll_closed(cx),
+            false => Poll::Ready(Ok(())),
+        }
     }
 }
 
@@ -231,6 +273,40 @@ fn gathered<'a>(slices: &[IoSlice<'_>], space: &'a mut [u8]) -> Option<&'a [u8]>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_last_response_is_closed_by_the_client_or_after_a_while() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        use tokio::time::Instant;
+
+        let limits = Limits::default();
+        for (ending, closes) in [(true, false), (true, true), (false, false)] {
+            let (mut client, server) = tokio::io::duplex(1 << 10);
+            let activity = Arc::<ConnectionActivity>::default();
+            if ending {
+                activity.end_with_this();
+            }
+            let mut socket = Socket::new(server, activity, &limits);
+            socket.write_all(b"response").await.unwrap();
+            client.write_all(b"more than was asked for").await.unwrap();
+            let began = Instant::now();
+            let closing = tokio::spawn(async move {
+                socket.shutdown().await.unwrap();
+                Instant::now()
+            });
+            let mut response = String::new();
+            client.read_to_string(&mut response).await.unwrap();
+            assert_eq!(response, "response");
+            let client = (!closes).then_some(client);
+            let waited = closing.await.unwrap() - began;
+            let expected = match ending && !closes {
+                true => limits.unused,
+                false => std::time::Duration::ZERO,
+            };
+            assert!(waited.abs_diff(expected).as_millis() <= 1, "{waited:?}");
+            drop(client);
+        }
+    }
 
     #[test]
     fn only_small_writes_are_gathered() {

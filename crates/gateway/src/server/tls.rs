@@ -74,7 +74,7 @@ pub fn check_tls(config: &Config) -> Result<(), Diagnostics> {
     let loaded = config.server.tls.as_ref().map(Identity::load).transpose();
     loaded.map(drop).map_err(|reason| {
         let span = config.server.tls_span();
-        let hint = "`cert` names the PEM file of the certificate chain, `key` that of its private key; \
+        let hint = "`cert` names the PEM file of the certificate chain, `key` the one of its private key; \
                     relative paths start in the working directory";
         config.diagnostics(vec![Diagnostic::at(span, reason, hint)])
     })

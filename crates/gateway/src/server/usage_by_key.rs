@@ -1,7 +1,7 @@
 //! Usage of each key, read from the ledger at most every few seconds.
 //!
-//! One question serves all keys, so that clients that ask for their own state cannot load
-//! the store.
+//! One query serves all keys, so that clients that request their own state cannot overload the
+//! store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use tokio::time::Instant;
 
 use crate::ledger_sink::{LedgerSink, now_millis};
 
-/// How long an answer is used again.
+/// How long a result is reused.
 const FRESH: Duration = Duration::from_secs(2);
 
-/// The latest answer.
+/// The latest result.
 #[derive(Default)]
 pub(super) struct UsageByKey(Arc<Mutex<Option<LatestUsage>>>);
 
-/// When the store was asked, and what it said; `None` if it could not be read.
+/// When the store was queried, with the result; `None` if it could not be read.
 type LatestUsage = (Instant, Option<Arc<KeyUsage>>);
 
 /// Sums by key.
@@ -30,7 +30,7 @@ pub(super) struct KeyUsage {
 }
 
 impl KeyUsage {
-    /// The sums of a key: of this day, in UTC, and of thirty days.
+    /// The totals of a key: for the current day in UTC, and for thirty days.
     pub(super) fn of(&self, key: &str) -> (UsageSums, UsageSums) {
         let find = |rows: &[UsageRow]| {
             let found = rows.iter().find(|row| row.group == [key]);
@@ -41,10 +41,10 @@ impl KeyUsage {
 }
 
 impl UsageByKey {
-    /// The sums of all keys. `None` if the store cannot be read.
+    /// The totals of all keys. `None` if the store cannot be read.
     pub(super) async fn read(&self, ledger: Arc<LedgerSink>) -> Option<Arc<KeyUsage>> {
-        // One question at a time, and the guard stays with it: a caller that leaves starts
-        // no second one. A failure is an answer, too.
+        // One query at a time, which keeps the guard, so that a caller that leaves causes no
+        // second query. A failure is also cached.
         let mut latest = Arc::clone(&self.0).lock_owned().await;
         if let Some((read, usage)) = &*latest
             && read.elapsed() < FRESH

@@ -6,4 +6,4 @@ mod remote_images;
 mod stateful;
 
 pub(crate) use remote_images::RemoteImages;
-pub(crate) use stateful::Stateful;
+pub(crate) use stateful::{Stateful, lacks_conversation};

@@ -39,8 +39,7 @@ impl Shape for RemoteImages {
         })
     }
 
-    /// Rejects URLs that can be rejected without network access; the others may still
-    /// fail.
+    /// Rejects URLs that can be rejected without network access; other URLs may still fail.
     fn preview<'a>(
         &'a self,
         mut request: Request,

@@ -1,4 +1,4 @@
-//! Plans a request: which chain serves it, and as what.
+//! Plans a request: the chain that serves it, and the request as that chain gets it.
 
 use std::sync::Arc;
 
@@ -40,8 +40,8 @@ impl GatewayState {
         self.plan_with(model, request, admitted, scope, true).await
     }
 
-    /// Like [`plan`](Self::plan), for a count of tokens: the request as its destination
-    /// would get it, as far as that is known without calling a describer.
+    /// Like [`plan`](Self::plan), for a count of tokens: the request as its destination would
+    /// get it, predicted without calling a describer.
     pub(crate) async fn plan_count(
         &self,
         model: &str,

@@ -1,6 +1,6 @@
-//! Answers requests for keys, teams and the audit log, given a store.
+//! Executes requests for keys, teams and the audit log on a store.
 //!
-//! Called by the gateway's worker, and by commands when no gateway runs.
+//! Called by the gateway's worker, and by commands when no gateway is running.
 
 use majordomo_ledger::{
     AccessChange, AccessStore, AuditStamp, StoreError, StoredAccess, StoredKey, StoredSecret,

@@ -1,4 +1,4 @@
-//! The last known keys and teams on disk, for a start without the store. Hashes only.
+//! The last known keys and teams on disk, for startup without the store. Hashes only.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -9,17 +9,17 @@ use majordomo_ledger::StoredAccess;
 /// Largest file that is read.
 const LARGEST: u64 = 64 << 20;
 
-/// A file with the last known set; none on a machine without a folder for state.
+/// A file with the last known set; `None` on a machine without a folder for state.
 #[derive(Clone, Debug)]
 pub(super) struct AccessCache(Option<PathBuf>);
 
-/// What the file says.
+/// The contents of the file.
 pub(super) enum CachedAccess {
-    /// No key was ever stored, as far as this machine knows.
+    /// This machine knows of no key that was ever stored.
     Absent,
     /// The last known set.
     Known(StoredAccess),
-    /// There are keys, but they cannot be read.
+    /// Keys exist, but cannot be read.
     Unreadable(String),
 }
 
@@ -67,7 +67,7 @@ impl AccessCache {
     }
 }
 
-/// Creates a folder that only its owner may read. Beside a database there may be none yet.
+/// Creates a folder that only its owner may read. With a database, it may not exist yet.
 fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

@@ -1,4 +1,4 @@
-//! What the commands `key` and `team` use: the running gateway, or the store.
+//! The backend of the commands `key` and `team`: the running gateway, or the store.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -19,9 +19,9 @@ use crate::ledger_sink::now_millis;
 
 /// How long a gateway on this machine may take to accept a connection.
 const CONNECT: Duration = Duration::from_millis(500);
-/// How long it may take to answer.
+/// How long it may take to respond.
 const ANSWER: Duration = Duration::from_secs(10);
-/// Largest answer.
+/// The largest response that is read.
 const LARGEST: u64 = 64 << 20;
 /// The variable with the key of an operator, for a gateway whose operator's listener is not
 /// on loopback.
@@ -31,7 +31,7 @@ const KEY_VARIABLE: &str = "MAJORDOMO_OPERATOR_KEY";
 pub struct AccessTools {
     place: Option<AccessPlace>,
     file: FileEntries,
-    /// The operator's listener, if it can be spoken to without TLS.
+    /// The operator's listener, if it does not use TLS.
     gateway: Option<SocketAddr>,
     key: Option<String>,
 }
@@ -66,13 +66,13 @@ impl AccessTools {
         })
     }
 
-    /// Whether keys can be stored. Without a store they belong into the configuration file.
+    /// Whether keys can be stored. Without a store, they belong in the configuration file.
     pub fn stores_keys(&self) -> bool {
         self.place.is_some()
     }
 
-    /// Runs a request by the running gateway, or on the store if none runs. A gateway that
-    /// runs nevertheless notices the change within a second.
+    /// Sends a request to the running gateway, or executes it on the store if no gateway
+    /// responds. A gateway that is running after all notices the change within a second.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl AccessTools {
             .map(|at| TcpStream::connect_timeout(&at, CONNECT));
         let reply = match (connected, self.gateway) {
             (Some(Ok(stream)), Some(at)) => self.ask(stream, at, request).map_err(|error| {
-                AccessFailure(format!("the gateway at {at} did not answer: {error}"))
+                AccessFailure(format!("the gateway at {at} did not respond: {error}"))
             })?,
             _ => self.ask_store(request)?,
         };
@@ -112,7 +112,7 @@ impl AccessTools {
         ))
     }
 
-    /// Sends the request on a connection of its own.
+    /// Sends the request on a new connection.
     fn ask(
         &self,
         mut stream: TcpStream,
@@ -169,7 +169,7 @@ impl AccessTools {
     }
 }
 
-/// The address at which a listener is reached from here.
+/// The address at which this process can reach a listener.
 fn on_this_machine(mut listen: SocketAddr) -> SocketAddr {
     if listen.ip().is_unspecified() {
         listen.set_ip(match listen.ip() {

@@ -1,13 +1,13 @@
 //! Keys, teams and the audit log at run time.
 //!
-//! No request is checked here: `trust::authenticate` uses a snapshot in memory, of the
-//! file's keys and the stored ones. `worker` owns the store and publishes every change; `snapshot` is what it publishes, `cache` its
-//! copy on disk. `request` and `api` are the operations, over HTTP or directly; `settings`
-//! reads what an entry may do, `view` and `policy_view` show it, `place` opens the store, and `client` is
-//! what commands use.
+//! No request is checked here: `trust::authenticate` uses an in-memory snapshot of the file's
+//! keys and the stored ones. `worker` owns the store and publishes a new `snapshot` with every
+//! change; `cache` is its copy on disk. `request` and `api` are the operations, over HTTP or
+//! directly; `settings` reads the settings of an entry, `view` and `policy_view` show them,
+//! `place` opens the store, and commands use `client`.
 //!
-//! Fails closed: once a key was stored, clients need a key, whether or not the store can be
-//! read. May use `clock`, `config`, `keys` and `ledger_sink`.
+//! Fails closed: once a key has been stored, clients need a key, whether or not the store can
+//! be read. May use `clock`, `config`, `keys` and `ledger_sink`.
 
 mod api;
 mod cache;

@@ -26,7 +26,8 @@ impl AccessPlace {
         let store = settings.place(environment)?;
         let cache = settings.folder(environment).map(|folder| match &store {
             StorePlace::Folder(_) => folder.with_extension("keys.json"),
-            // Each database has a copy of its own: another one's keys open nothing here.
+            // Each database has its own copy, so keys of one database are not accepted with
+            // another.
             place => {
                 let name = hash_of(&place.to_string());
                 folder.with_extension(format!("{}.keys.json", &name[..16]))
@@ -35,7 +36,7 @@ impl AccessPlace {
         Some(Self { store, cache })
     }
 
-    /// Opens the store. `None` if nothing was ever stored there.
+    /// Opens the store; `None` if nothing was ever stored there.
     ///
     /// # Errors
     ///
@@ -73,7 +74,7 @@ impl AccessPlace {
         }
     }
 
-    /// Whether keys were stored, as far as this machine knows without the store.
+    /// Whether this machine knows, without the store, that keys were stored.
     pub(super) fn had_keys(&self) -> bool {
         !matches!(self.cache().read(), CachedAccess::Absent)
     }

@@ -1,4 +1,4 @@
-//! Limits as JSON, in the words of the configuration.
+//! Limits as JSON, with the names of the configuration.
 
 use majordomo_ledger::Cost;
 use majordomo_limits::{
@@ -6,7 +6,7 @@ use majordomo_limits::{
 };
 use serde_json::{Map, Value, json};
 
-/// Adds the limits of an entry to its view; what is not limited is left out.
+/// Adds the limits of an entry to its view, without those that are not set.
 pub(crate) fn add_policy(view: &mut Map<String, Value>, policy: &LimitPolicy) {
     let TrafficLimits {
         requests_per_minute,
@@ -51,7 +51,7 @@ fn object<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
     set.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// An amount as the configuration writes it.
+/// An amount, formatted as in the configuration.
 fn dollars(amount: Nanodollars) -> String {
     let nanodollars = i64::try_from(amount.0).unwrap_or(i64::MAX);
     let amount = Cost::from_nanodollars(nanodollars).to_string();

@@ -1,7 +1,7 @@
 //! Requests for keys, teams and the audit log, and their form in HTTP.
 //!
-//! The operator's listener reads them, commands write them: both are here, so that one
-//! cannot change without the other.
+//! The operator's listener reads them and commands write them. Both are here, so that neither
+//! changes alone.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 const DEFAULT_OVERLAP: Duration = Duration::from_secs(86_400);
 /// The longest overlap.
 const LONGEST_OVERLAP: Duration = Duration::from_secs(90 * 86_400);
-/// Most audit rows of one response.
+/// Maximum audit rows of one response.
 const MAX_AUDIT: usize = 1_000;
 
 /// A request to the store of keys and teams.
@@ -41,10 +41,10 @@ pub enum AccessRequest {
     RotateKey {
         /// The key.
         name: String,
-        /// How long the old secret still works.
+        /// How long the old secret keeps working.
         overlap: Duration,
     },
-    /// Refuses a key for now, or no longer.
+    /// Freezes or unfreezes a key.
     FreezeKey {
         /// The key.
         name: String,
@@ -65,7 +65,7 @@ pub enum AccessRequest {
         /// The settings of `[[teams]]`.
         settings: Map<String, Value>,
     },
-    /// Deletes a team that no key belongs to.
+    /// Deletes a team without keys.
     DeleteTeam {
         /// The team.
         name: String,
@@ -74,7 +74,7 @@ pub enum AccessRequest {
     Audit(AuditQuery),
 }
 
-/// Why a request cannot be read: the status and a sentence.
+/// The error of a malformed request: its status and a sentence.
 pub(crate) type Unreadable = (u16, String);
 
 impl AccessRequest {

@@ -1,8 +1,8 @@
-//! What a stored key or team may do: a JSON object with the settings of `[[keys]]` or
+//! The settings of a stored key or team: a JSON object with the names of `[[keys]]` or
 //! `[[teams]]`.
 //!
-//! It is read by the configuration's own reader, as the entry that it would be in the
-//! file, so that both have the same meaning, bounds and messages.
+//! The configuration's own reader reads it as if it were an entry of the file, so that both
+//! have the same meaning, bounds and messages.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,10 +18,10 @@ const LONGEST_NAME: usize = 128;
 const LONGEST_SETTINGS: usize = 16 * 1024;
 /// Settings of an entry that are not stored with the others.
 const RESERVED: [&str; 3] = ["name", "hash", "key"];
-/// Stands for the secret, which is stored apart.
+/// A placeholder for the secret, which is stored separately.
 const NO_HASH: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
-/// Reads the settings of a key. Whether its team exists is not judged.
+/// Reads the settings of a key, without checking that its team exists.
 pub(super) fn read_key(name: &str, settings: &Map<String, Value>) -> Result<KeyEntry, String> {
     let mut text = String::new();
     if let Some(Value::String(team)) = settings.get("team") {
@@ -131,7 +131,7 @@ fn toml_key(key: &str) -> String {
 /// A JSON value as an inline TOML value.
 fn toml_value(text: &mut String, value: &Value) -> Result<(), String> {
     match value {
-        Value::Null => return Err("null is only a value of a whole setting".to_owned()),
+        Value::Null => return Err("null is allowed only for a whole setting".to_owned()),
         Value::Bool(flag) => {
             let _ = write!(text, "{flag}");
         }

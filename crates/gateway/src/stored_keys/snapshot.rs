@@ -6,7 +6,7 @@ use super::settings::{parse_settings, read_key, read_team};
 use crate::config::{KeyEntry, TeamEntry};
 use crate::keys::{StoredGrant, unhex};
 
-/// Stored keys and teams, read.
+/// Stored keys and teams, parsed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StoredEntries {
     /// Whether clients need a key, even if none is known.
@@ -16,7 +16,7 @@ pub(crate) struct StoredEntries {
 }
 
 impl StoredEntries {
-    /// What is known if a store that may have keys cannot be read.
+    /// The set to use if a store that may have keys cannot be read.
     pub(crate) fn closed() -> Self {
         Self {
             requires_key: true,
@@ -31,8 +31,8 @@ impl StoredEntries {
         all.any(|policy| !policy.budget.is_empty())
     }
 
-    /// Reads what is stored. An entry that this version does not understand is left out:
-    /// a key that cannot be judged is not accepted.
+    /// Parses the stored entries. An entry that this version does not understand is omitted,
+    /// so that its key is not accepted.
     pub(crate) fn read(stored: &StoredAccess) -> Self {
         let teams = stored.teams.iter().filter_map(|team| {
             let read = parse_settings(&team.settings);

@@ -100,7 +100,7 @@ fn team_settings(team: &TeamEntry) -> Map<String, Value> {
     view
 }
 
-/// A time as people read it.
+/// A time in a readable form.
 pub(crate) fn timestamp(millis: i64) -> String {
     let since = Duration::from_millis(u64::try_from(millis).unwrap_or_default());
     // Beyond the year 9999 there is no format.

@@ -1,7 +1,7 @@
 //! The thread that owns the store of keys and teams.
 //!
-//! It answers requests to the store, and polls for changes that other processes make. The
-//! set that it publishes is complete at any moment; requests never wait for it.
+//! It executes requests to the store, and polls for changes by other processes. The published
+//! set is complete at any moment; client requests never wait for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,24 +18,24 @@ use super::place::AccessPlace;
 use super::request::AccessRequest;
 use super::snapshot::StoredEntries;
 
-/// How often changes of other processes are looked for.
+/// How often to poll for changes by other processes.
 const POLL: Duration = Duration::from_millis(200);
 /// A frozen key stops within a second.
 const _: () = assert!(POLL.as_millis() <= 250);
-/// How long a start waits for a store that does not answer.
+/// How long startup waits for a store that does not respond.
 const FIRST_READ: Duration = Duration::from_secs(2);
-/// Requests that may wait for the store.
+/// Maximum requests that wait for the store.
 const QUEUE: usize = 64;
 
-/// How the worker is set up.
+/// The configuration of the worker.
 pub(crate) struct AccessOptions {
-    /// Where the keys are.
+    /// The location of the keys.
     pub(crate) place: AccessPlace,
-    /// How long audit rows are kept; `None` for ever.
+    /// How long audit rows are kept; `None` means forever.
     pub(crate) audit_retention: Option<Duration>,
     /// The Unix time in milliseconds.
     pub(crate) now_millis: fn() -> i64,
-    /// Tells other nodes that something changed.
+    /// Announces a change to other nodes.
     pub(crate) announce: Box<dyn Fn() + Send>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct AccessCaller {
 
 /// Work for the thread.
 enum AccessCall {
-    /// A request to the store, and where its reply goes.
+    /// A request to the store, with the channel for its reply.
     Request {
         request: AccessRequest,
         who: String,
@@ -70,7 +70,7 @@ enum AccessCall {
         subject: String,
         who: String,
     },
-    /// Another node says that something changed.
+    /// Another node announced a change.
     Look,
 }
 
@@ -133,12 +133,13 @@ impl AccessCaller {
 }
 
 impl AccessCaller {
-    /// Looks for changes now. A full queue looks anyway.
+    /// Polls for changes now. If the queue is full, its requests trigger a poll anyway.
     pub(crate) fn look(&self) {
         let _ = self.sender.try_send(AccessCall::Look);
     }
 
-    /// Writes down what an operator did elsewhere. Lost if the store cannot be written.
+    /// Records an operator's action on something other than keys and teams. The record is lost
+    /// if the store cannot be written.
     pub(crate) fn note(&self, action: &'static str, subject: String, who: String) {
         let note = AccessCall::Note {
             action,
@@ -171,7 +172,7 @@ struct AccessState {
     publish: PublishEntries,
     cache: AccessCache,
     store: Option<Box<dyn AccessStore>>,
-    /// The set that was published last.
+    /// The last published set.
     known: StoredAccess,
     available: bool,
     /// The day on which old audit rows were last dropped.
@@ -191,11 +192,11 @@ impl AccessState {
         }
     }
 
-    /// Publishes the last known set, then that of the store.
+    /// Publishes the last known set, then the stored one.
     fn begin(&mut self) {
         match self.cache.read() {
             CachedAccess::Absent => {}
-            // Whatever the store says: clients needed a key.
+            // Clients needed a key before, so they do now, whatever the store contains.
             CachedAccess::Unreadable(reason) => {
                 tracing::warn!(reason, "the cached keys cannot be read");
                 self.known.had_keys = true;
@@ -208,7 +209,7 @@ impl AccessState {
         // Differs from every revision, so that the store is read.
         self.known.revision = -1;
         let known = StoredEntries::read(&self.known);
-        // A store that cannot be read, or not yet, may have keys.
+        // A store that cannot be read, or not yet, may contain keys.
         (self.publish)(Arc::new(StoredEntries {
             requires_key: true,
             ..known
@@ -257,7 +258,7 @@ impl AccessState {
                 // The caller may have left.
                 let _ = reply.send(replied);
             }
-            // The thread looks after every call.
+            // The thread polls after every request.
             AccessCall::Look => {}
             AccessCall::Note {
                 action,
@@ -297,10 +298,10 @@ impl AccessState {
     }
 
     fn unavailable(&mut self, error: &StoreError) {
-        // Opened anew: the file may be another one.
+        // Reopen the store, because the file may have been replaced.
         self.store = None;
         if std::mem::replace(&mut self.available, false) {
-            tracing::warn!(%error, "stored keys cannot be read; the last known ones hold");
+            tracing::warn!(%error, "stored keys cannot be read; the last known ones stay valid");
         }
     }
 

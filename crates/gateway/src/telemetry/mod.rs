@@ -1,13 +1,18 @@
-//! OpenTelemetry spans of requests, behind the feature `otel`.
+//! OpenTelemetry spans of requests and metrics, behind the feature `otel`.
 //!
-//! A sink that builds spans from finished requests, so a running one pays for a few
-//! recorded fields and nothing per token. `OTEL_*` variables configure the exporter;
-//! without an endpoint there is no such sink. May use `outcome` and `record`.
+//! Spans and histograms of calls are made of finished requests, so a running one pays for a
+//! few recorded fields and nothing per token. All other metrics are those of `/metrics`.
+//! `OTEL_*` variables configure the export; without an endpoint there is none. May use
+//! `metrics`, `outcome` and `record`.
 
 mod attributes;
+mod call_histograms;
 mod calls;
 mod exporter;
+mod metric_export;
+mod metric_messages;
 mod names;
+mod otlp;
 mod parent;
 mod preset_ids;
 mod settings;
@@ -27,8 +32,10 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 
 use self::exporter::OtlpExporter;
+pub(crate) use self::metric_export::MetricExport;
+use self::otlp::OtlpSender;
 use self::preset_ids::PresetIds;
-use self::settings::OtlpSettings;
+use self::settings::{OtlpSettings, Signal};
 use crate::record::{FinishedRequest, Needs, RequestSink};
 
 /// Flush timeout on shutdown.
@@ -51,7 +58,7 @@ impl Spans {
         transport: &Transport,
         registry: impl Fn() -> Registry + Send + Sync + 'static,
     ) -> Option<Self> {
-        let settings = match OtlpSettings::from_env(environment) {
+        let settings = match OtlpSettings::from_env(environment, Signal::Spans) {
             Ok(settings) => settings?,
             Err(reason) => {
                 tracing::warn!("no spans are sent: {reason}");
@@ -59,10 +66,11 @@ impl Spans {
             }
         };
         let resource = resource(settings.service.as_deref());
+        let sender = OtlpSender::new(Signal::Spans, settings, transport.clone());
         let provider = SdkTracerProvider::builder()
             .with_resource(resource)
             .with_id_generator(PresetIds::default())
-            .with_batch_exporter(OtlpExporter::new(settings, transport.clone()))
+            .with_batch_exporter(OtlpExporter::new(sender))
             .build();
         let scope = InstrumentationScope::builder("majordomo")
             .with_version(env!("CARGO_PKG_VERSION"))

@@ -1,4 +1,4 @@
-//! Attribute names: the current GenAI and HTTP semantic conventions, and our own.
+//! Names of attributes and metrics: the current GenAI and HTTP semantic conventions, and our own.
 //!
 //! Spelled out here because the constants of the conventions' crate lag behind and are
 //! deprecated.
@@ -34,6 +34,13 @@ pub(super) const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
 pub(super) const CACHE_READ: &str = "gen_ai.usage.cache_read.input_tokens";
 pub(super) const CACHE_WRITE: &str = "gen_ai.usage.cache_write.input_tokens";
 pub(super) const REASONING: &str = "gen_ai.usage.reasoning.output_tokens";
+
+pub(super) const TOKEN_TYPE: &str = "gen_ai.token.type";
+
+/// Metrics of the conventions.
+pub(super) const OPERATION_DURATION: &str = "gen_ai.client.operation.duration";
+pub(super) const OPERATION_FIRST_CHUNK: &str = "gen_ai.client.operation.time_to_first_chunk";
+pub(super) const TOKEN_USAGE: &str = "gen_ai.client.token.usage";
 
 /// The id that the client receives as `x-majordomo-request-id`.
 pub(super) const REQUEST_ID: &str = "majordomo.request.id";

@@ -1,6 +1,6 @@
 //! Gives the server span the ids that were sent to providers.
 //!
-//! Spans are built when a request is over, and the SDK asks a generator for their ids. The
+//! Spans are built after a request has ended, and the SDK asks a generator for their ids. The
 //! ids of the next span on a thread can be set beforehand.
 
 use std::cell::Cell;

@@ -9,65 +9,126 @@ use percent_encoding::percent_decode_str;
 /// Default export timeout of the specification.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Settings of the OTLP exporter.
+/// Default time between two exports of metrics.
+const INTERVAL: Duration = Duration::from_secs(60);
+
+/// What is exported. Each signal has variables of its own, which override general ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Signal {
+    Spans,
+    Metrics,
+}
+
+impl Signal {
+    /// As variables spell it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Spans => "TRACES",
+            Self::Metrics => "METRICS",
+        }
+    }
+
+    /// As logs name it.
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Self::Spans => "spans",
+            Self::Metrics => "metrics",
+        }
+    }
+
+    fn path(self) -> &'static str {
+        match self {
+            Self::Spans => "/v1/traces",
+            Self::Metrics => "/v1/metrics",
+        }
+    }
+}
+
+/// Settings of the OTLP exporter of a signal.
 #[derive(Debug)]
 pub(super) struct OtlpSettings {
     pub(super) endpoint: Uri,
     /// May contain the collector's key; never printed.
     pub(super) headers: HeaderMap,
     pub(super) timeout: Duration,
+    /// Between two exports; spans have variables of the SDK's instead.
+    pub(super) interval: Duration,
     /// The service name, if set.
     pub(super) service: Option<String>,
 }
 
 impl OtlpSettings {
-    /// Reads the environment; none if spans are disabled.
-    pub(super) fn from_env(environment: &BTreeMap<String, String>) -> Result<Option<Self>, String> {
+    /// Reads the environment; none if the signal is disabled.
+    pub(super) fn from_env(
+        environment: &BTreeMap<String, String>,
+        signal: Signal,
+    ) -> Result<Option<Self>, String> {
         let value = |name: &str| {
             let text = environment.get(name).map(|text| text.trim());
             text.filter(|text| !text.is_empty())
         };
-        // Trace-specific variables override general ones.
+        let word = signal.word();
         let either = |name: &str| {
-            let own = format!("OTEL_EXPORTER_OTLP_TRACES_{name}");
+            let own = format!("OTEL_EXPORTER_OTLP_{word}_{name}");
             value(&own).or_else(|| value(&format!("OTEL_EXPORTER_OTLP_{name}")))
         };
         if value("OTEL_SDK_DISABLED").is_some_and(|text| text.eq_ignore_ascii_case("true")) {
             return Ok(None);
         }
-        let Some(endpoint) = endpoint(&value) else {
+        let Some(endpoint) = endpoint(&value, signal) else {
             return Ok(None);
         };
-        match value("OTEL_TRACES_EXPORTER") {
+        match value(&format!("OTEL_{word}_EXPORTER")) {
             None | Some("otlp") => {}
             Some("none") => return Ok(None),
-            Some(_) => return Err("OTEL_TRACES_EXPORTER may be `otlp` or `none`".to_owned()),
+            Some(_) => return Err(format!("OTEL_{word}_EXPORTER may be `otlp` or `none`")),
         }
         if either("PROTOCOL").is_some_and(|protocol| protocol != "http/protobuf") {
             let text = "OTEL_EXPORTER_OTLP_PROTOCOL may only be `http/protobuf`, which collectors \
                         take on port 4318";
             return Err(text.to_owned());
         }
-        let timeout = either("TIMEOUT").map(|text| {
-            let milliseconds = text.parse().map(Duration::from_millis);
-            milliseconds.map_err(|_| "OTEL_EXPORTER_OTLP_TIMEOUT is in milliseconds".to_owned())
-        });
+        let milliseconds = |name: &str, text: Option<&str>, default| {
+            let parsed = text.map(|text| text.parse().ok().filter(|number| *number > 0));
+            match parsed {
+                None => Ok(default),
+                Some(number) => number
+                    .map(Duration::from_millis)
+                    .ok_or_else(|| format!("{name} is in milliseconds, above 0")),
+            }
+        };
+        let timeout = either("TIMEOUT");
+        let timeout = milliseconds("OTEL_EXPORTER_OTLP_TIMEOUT", timeout, TIMEOUT)?;
+        let mut interval = INTERVAL;
+        if signal == Signal::Metrics {
+            let name = "OTEL_METRIC_EXPORT_INTERVAL";
+            interval = milliseconds(name, value(name), INTERVAL)?;
+            let temporality = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE";
+            if value(temporality).is_some_and(|text| !text.eq_ignore_ascii_case("cumulative")) {
+                return Err(format!("{temporality} may only be `cumulative`"));
+            }
+        }
         Ok(Some(Self {
             endpoint: endpoint?,
             headers: headers(either("HEADERS").unwrap_or_default())?,
-            timeout: timeout.transpose()?.unwrap_or(TIMEOUT),
+            timeout,
+            interval,
             service: value("OTEL_SERVICE_NAME").map(str::to_owned),
         }))
     }
 }
 
-/// The traces endpoint as given, or the general endpoint with its path.
-fn endpoint<'v>(value: &impl Fn(&str) -> Option<&'v str>) -> Option<Result<Uri, String>> {
-    let (name, text) = match value("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") {
-        Some(own) => ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", own.to_owned()),
+/// The signal's endpoint as given, or the general endpoint with the signal's path.
+fn endpoint<'v>(
+    value: &impl Fn(&str) -> Option<&'v str>,
+    signal: Signal,
+) -> Option<Result<Uri, String>> {
+    let own = format!("OTEL_EXPORTER_OTLP_{}_ENDPOINT", signal.word());
+    let (name, text) = match value(&own) {
+        Some(text) => (&*own, text.to_owned()),
         None => {
             let base = value("OTEL_EXPORTER_OTLP_ENDPOINT")?;
-            let text = format!("{}/v1/traces", base.trim_end_matches('/'));
+            let text = format!("{}{}", base.trim_end_matches('/'), signal.path());
             ("OTEL_EXPORTER_OTLP_ENDPOINT", text)
         }
     };
@@ -108,8 +169,15 @@ mod tests {
     const ENDPOINT: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318");
 
     fn read(variables: &[(&str, &str)]) -> Result<Option<OtlpSettings>, String> {
+        read_for(Signal::Spans, variables)
+    }
+
+    fn read_for(
+        signal: Signal,
+        variables: &[(&str, &str)],
+    ) -> Result<Option<OtlpSettings>, String> {
         let owned = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
-        OtlpSettings::from_env(&variables.iter().map(owned).collect())
+        OtlpSettings::from_env(&variables.iter().map(owned).collect(), signal)
     }
 
     fn address(variables: &[(&str, &str)]) -> Option<String> {
@@ -193,6 +261,38 @@ mod tests {
             let reason = read(&[ENDPOINT, row]).expect_err(row.1);
             assert!(reason.starts_with("OTEL_"), "{reason}");
             assert!(!reason.contains("CANARY"), "{reason}");
+        }
+    }
+
+    #[test]
+    fn metrics_have_variables_of_their_own() {
+        let metrics = |variables: &[(&str, &str)]| {
+            let settings = read_for(Signal::Metrics, variables).expect("the variables are fine");
+            settings.map(|it| (it.endpoint.to_string(), it.interval))
+        };
+        let default = ("http://c:4318/v1/metrics".to_owned(), INTERVAL);
+        assert_eq!(metrics(&[ENDPOINT]), Some(default));
+        let own = [
+            ENDPOINT,
+            ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://m/own"),
+            ("OTEL_METRIC_EXPORT_INTERVAL", "500"),
+            ("OTEL_TRACES_EXPORTER", "none"),
+        ];
+        let expected = ("http://m/own".to_owned(), Duration::from_millis(500));
+        assert_eq!(metrics(&own), Some(expected));
+        assert_eq!(
+            metrics(&[ENDPOINT, ("OTEL_METRICS_EXPORTER", "none")]),
+            None
+        );
+        for row in [
+            ("OTEL_METRIC_EXPORT_INTERVAL", "1m"),
+            ("OTEL_METRIC_EXPORT_INTERVAL", "0"),
+            ("OTEL_METRICS_EXPORTER", "prometheus"),
+            ("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "delta"),
+        ] {
+            let reason = read_for(Signal::Metrics, &[ENDPOINT, row]).expect_err(row.1);
+            assert!(reason.starts_with(row.0), "{reason}");
+            assert!(read(&[ENDPOINT, row]).is_ok(), "spans have no {}", row.0);
         }
     }
 }

@@ -7,7 +7,7 @@ use majordomo_wire::Protocol;
 use super::attributes::Attributes;
 use super::names;
 
-/// Services with a name in the conventions, or a well-known one, by host suffix.
+/// Services by host suffix, with their name in the conventions or a well-known one.
 const SERVICES: [(&str, &str); 13] = [
     ("api.openai.com", "openai"),
     ("openai.azure.com", "azure.ai.openai"),
@@ -27,9 +27,9 @@ const SERVICES: [(&str, &str); 13] = [
 /// A target's attributes.
 pub(super) struct UpstreamAttributes<'a> {
     pub(super) model: &'a str,
-    provider: String,
-    host: Option<String>,
-    port: Option<u16>,
+    pub(super) provider: String,
+    pub(super) host: Option<String>,
+    pub(super) port: Option<u16>,
 }
 
 impl<'a> UpstreamAttributes<'a> {

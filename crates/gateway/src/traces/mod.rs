@@ -15,8 +15,8 @@ pub(crate) use request_trace::RequestTrace;
 use crate::config::ServerSettings;
 use crate::record::{FinishedRequest, Needs, RequestKind, RequestSink};
 
-/// Refused requests that are kept apart, so that callers without a key cannot push out what
-/// others sent.
+/// Maximum refused requests. They are kept separately, so that callers without a key cannot
+/// evict other requests.
 const MOST_REFUSED: usize = 50;
 
 /// A bounded ring of recent requests.
@@ -50,7 +50,7 @@ impl Traces {
         traces
     }
 
-    /// Applies another configuration; evicts what exceeds it.
+    /// Applies another configuration, and evicts records that exceed it.
     pub(crate) fn resize(&self, server: &ServerSettings) {
         let mut ring = self.ring();
         ring.most = server.traces;

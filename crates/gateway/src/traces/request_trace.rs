@@ -78,7 +78,7 @@ impl Serialize for RequestTrace {
         let described: Vec<DescriptionJson<'_>> =
             record.descriptions.iter().map(DescriptionJson).collect();
         let changes: Vec<String> = record.changes.iter().map(Change::to_string).collect();
-        let mut fields = serializer.serialize_struct("RequestTrace", 25)?;
+        let mut fields = serializer.serialize_struct("RequestTrace", 26)?;
         fields.serialize_field("id", &*record.id)?;
         let at = humantime::format_rfc3339_millis(began).to_string();
         fields.serialize_field("at", &at)?;
@@ -86,6 +86,7 @@ impl Serialize for RequestTrace {
         fields.serialize_field("team", &record.caller.team)?;
         fields.serialize_field("tags", &record.caller.tags)?;
         fields.serialize_field("dialect", record.dialect.as_str())?;
+        fields.serialize_field("client", &record.client)?;
         fields.serialize_field("stream", &record.stream)?;
         fields.serialize_field("model", &record.model)?;
         let route = record.routing.as_ref();

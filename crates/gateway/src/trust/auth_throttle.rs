@@ -1,7 +1,7 @@
 //! Throttles wrong keys per address with a token bucket.
 //!
-//! Only wrong keys count, and only wrong keys are rejected: a client with a valid key is
-//! not affected by others at its address.
+//! Only wrong keys count, and only wrong keys are rejected: a client with a valid key is not
+//! affected by other clients at its address.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Checks the key that a client presents, wherever its dialect puts it.
+//! Checks the key that a client presents, in any place where a dialect puts it.
 //!
 //! Wrong keys are throttled per address, over both listeners.
 
@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderValue, Uri};
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use percent_encoding::percent_decode_str;
 
 use super::AuthThrottle;
@@ -14,6 +15,12 @@ use crate::keys::{ClientKey, ClientKeys, GATEWAY_KEY};
 use crate::refusal::RequestRefusal;
 
 /// Everything after "Bearer" is masked in messages, so it comes last.
+/// Headers that hold a bare key.
+static NAMED_KEYS: [HeaderName; 2] = [
+    HeaderName::from_static("x-api-key"),
+    HeaderName::from_static("x-goog-api-key"),
+];
+
 const NO_KEY: &str = "a key is required: send it as `x-api-key`, `x-goog-api-key`, `x-majordomo-key`, `?key=` \
                       or `Authorization: Bearer`";
 
@@ -72,19 +79,19 @@ pub(crate) fn presents_key(headers: &HeaderMap, uri: &Uri) -> bool {
 }
 
 fn presented(headers: &HeaderMap, uri: &Uri) -> Vec<String> {
-    let mut own = headers.get_all(GATEWAY_KEY).iter().peekable();
+    let mut own = headers.get_all(&GATEWAY_KEY).iter().peekable();
     if own.peek().is_some() {
-        // Whatever else the request has is a credential of its own with a provider.
+        // Any other credential in the request is the client's own with a provider.
         let text =
             |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).trim().to_owned();
         return own.map(text).collect();
     }
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let bearer = text("authorization").and_then(|value| {
+    let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let bearer = text(&AUTHORIZATION).and_then(|value| {
         let (scheme, key) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
     });
-    let named = ["x-api-key", "x-goog-api-key"].map(text);
+    let named = NAMED_KEYS.each_ref().map(text);
     let query = uri.query().unwrap_or_default();
     let in_query = query.split('&').find_map(|pair| pair.strip_prefix("key="));
     let in_query = in_query.map(|key| percent_decode_str(key).decode_utf8_lossy().into_owned());

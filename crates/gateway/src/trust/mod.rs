@@ -1,11 +1,11 @@
 //! The trust boundary: decides which requests either listener accepts.
 //!
-//! `Host` and `Origin` are checked from the head alone, before the body is read, for
-//! every path except the health checks. A browser sends requests on behalf of any open
-//! page and says so: in `Origin`, in `Sec-Fetch-Site`, and in the name that the page used
-//! as `Host`. `authenticate` checks a client's key, `role` its role on the operator's listener,
-//! whose `paths` are listed, `session` the cookies of signed-in browsers, and `auth_throttle`
-//! limits wrong keys.
+//! `Host` and `Origin` are checked from the head alone, before the body is read, for every
+//! path except the health checks. A browser sends requests on behalf of any open page and
+//! reveals this in `Origin`, in `Sec-Fetch-Site`, and in `Host`, the name that the page used.
+//! `authenticate` checks a client's key, `role` its role on the operator's listener, whose
+//! `paths` are listed, `session` the cookies of signed-in browsers, and `auth_throttle` limits
+//! wrong keys.
 //!
 //! May use `keys` and `refusal`. Knows no dialect, route or target.
 
@@ -22,7 +22,7 @@ mod session;
 mod tests;
 
 use http::header::{HOST, ORIGIN};
-use http::{HeaderMap, HeaderValue, Method, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 
 use crate::refusal::RequestRefusal;
 
@@ -35,6 +35,9 @@ pub(crate) use paths::PATHS;
 pub(crate) use paths::is_listed;
 pub(crate) use role::{Visible, authorize};
 pub(crate) use session::{Session, Sessions, is_own_page};
+
+/// Where a browser says whose page sends a request.
+static FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The boundary of one listener.
 #[derive(Clone, Copy, Debug)]
@@ -56,9 +59,9 @@ pub(crate) enum Boundary<'a> {
 /// The sender of an accepted request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Caller {
-    /// A program, or a page of this listener. With keys configured also a page of any
-    /// site: browsers never add a key on their own, and without CORS headers they
-    /// withhold the response from the page.
+    /// A program, or a page of this listener. If keys are configured, also a page of any site:
+    /// browsers never add a key on their own, and without CORS headers they withhold the
+    /// response from the page.
     Direct,
     /// A page of an allowed site, with its origin.
     Page(HeaderValue),
@@ -144,7 +147,7 @@ impl Boundary<'_> {
         }
         let own = origin::is_own(origin, uri, headers) && !is_cross_origin(headers);
         let near = own || (origin::is_app(origin) && matches!(self, Self::Clients { .. }));
-        // Our own pages need no preflight; all others are rejected.
+        // The gateway's own pages need no preflight; all other pages are rejected.
         let asks_first = Preflight::read(method, origin, headers).is_some();
         if asks_first || (self.refuses_foreign() && !near) {
             return Err(self.refusal(origin::quotable(origin)));
@@ -187,7 +190,7 @@ fn names_this_machine(uri: &Uri, headers: &HeaderMap) -> bool {
 /// Whether the browser reports a page of another origin. `same-site` also means another
 /// origin: any server on this machine, or on a shared domain.
 fn is_cross_origin(headers: &HeaderMap) -> bool {
-    let sites = headers.get_all("sec-fetch-site").iter();
+    let sites = headers.get_all(&FETCH_SITE).iter();
     sites
         .into_iter()
         .any(|site| site != "same-origin" && site != "none")

@@ -1,14 +1,14 @@
 //! Every path of the operator's listener and the role that it needs.
 //!
-//! The listener serves nothing that is not listed here, so that a new path gets its role, and
-//! the test that walks all of them as a viewer of one team cannot miss it.
+//! The listener serves only paths that are listed here. So every new path has a role, and the
+//! test that walks all paths as a viewer of one team covers it.
 
-/// What a request requires.
+/// The role that a request requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needed {
-    /// Nothing: it reveals nothing protected.
+    /// No role: the path reveals nothing protected.
     Nothing,
-    /// A viewer, who sees what concerns its own team.
+    /// A viewer, who sees its own team's data.
     Viewer,
     /// A viewer of everything.
     ViewerOfAll,
@@ -16,7 +16,7 @@ pub(crate) enum Needed {
     Operator,
 }
 
-/// The paths with their methods. The last segment `*` stands for the rest of a path.
+/// The paths with their methods. A last segment `*` matches the remaining path.
 pub(crate) const PATHS: &[(&str, &str, Needed)] = &[
     ("GET", "/healthz", Needed::Nothing),
     ("GET", "/readyz", Needed::Nothing),
@@ -56,12 +56,12 @@ pub(crate) const PATHS: &[(&str, &str, Needed)] = &[
     ("POST", "/api/config/check", Needed::Operator),
 ];
 
-/// Whether a path is listed, whatever the method.
+/// Whether a path is listed, with any method.
 pub(crate) fn is_listed(path: &str) -> bool {
     PATHS.iter().any(|(_, listed, _)| matches(listed, path))
 }
 
-/// What a request requires. Anything that is not listed requires an operator.
+/// The role that a request requires. Any unlisted path requires an operator.
 pub(super) fn needed(method: &str, path: &str) -> Needed {
     let method = if method == "HEAD" { "GET" } else { method };
     let mut listed = PATHS.iter();

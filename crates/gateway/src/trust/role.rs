@@ -8,19 +8,19 @@ use super::paths::{Needed, needed};
 use crate::keys::{ClientKey, KeyRole};
 use crate::refusal::RequestRefusal;
 
-/// Whose requests and usage a reader sees.
+/// The requests and usage that a reader may see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Visible {
     /// Everyone's.
     All,
-    /// Those of a team.
+    /// Only those of a team.
     Team(Arc<str>),
-    /// Those of a key that belongs to no team.
+    /// Only those of a key without a team.
     Key(Arc<str>),
 }
 
 impl Visible {
-    /// What the holder of a key sees.
+    /// The scope of a key's holder.
     pub(crate) fn of(key: &ClientKey) -> Self {
         match key.shared_team() {
             _ if key.sees_all() => Self::All,
@@ -29,7 +29,7 @@ impl Visible {
         }
     }
 
-    /// Whether a request of this key and team is among them.
+    /// Whether the scope includes a request of this key and team.
     pub(crate) fn includes(&self, key: Option<&str>, team: Option<&str>) -> bool {
         match self {
             Self::All => true,

@@ -1,9 +1,9 @@
 //! Browser sessions of the page: a cookie instead of a key in every request.
 //!
-//! A session belongs to the secret that opened it and is worth no more: the secret's hash is
-//! looked up at every request, so that a frozen, expired, deleted or rotated key ends its
-//! sessions. Only hashes are kept, in memory. A change also needs the session's token, which
-//! only our own pages can read.
+//! A session has no more rights than the secret that opened it: the secret's hash is looked up
+//! at every request, so a frozen, expired, deleted or rotated key ends its sessions. Only
+//! hashes are kept, in memory. A change also needs the session's token, which only the
+//! gateway's own pages can read.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,9 +24,9 @@ const COOKIE_NAME: &str = "majordomo_session";
 const TOKEN_HEADER: &str = "x-majordomo-token";
 /// How long a session lasts.
 const LIFETIME: Duration = Duration::from_secs(12 * 60 * 60);
-/// Most sessions; the oldest one ends for a new one.
+/// Maximum sessions; a new one ends the oldest.
 const MOST_SESSIONS: usize = 1_024;
-/// Most sessions of one secret, so that its holder cannot end those of others.
+/// Maximum sessions of one secret, so that its holder cannot end the sessions of others.
 const MOST_OF_ONE: usize = 32;
 
 /// The open sessions, by the hash of their cookie.
@@ -34,7 +34,7 @@ const MOST_OF_ONE: usize = 32;
 pub(crate) struct Sessions(Mutex<HashMap<Hash, OpenSession>>);
 
 struct OpenSession {
-    /// Of the secret that signed in.
+    /// The hash of the secret that signed in.
     secret: Hash,
     token: Arc<str>,
     expires_millis: i64,
@@ -44,12 +44,13 @@ struct OpenSession {
 pub(crate) struct Session {
     /// The key that signed in.
     pub(crate) key: Arc<ClientKey>,
-    /// Proves that a change comes from our own page.
+    /// Proves that a change comes from the gateway's own page.
     pub(crate) token: Arc<str>,
 }
 
 impl Sessions {
-    /// Opens a session of a key's holder; returns its cookie, as the value of `Set-Cookie`.
+    /// Opens a session for a key's holder, and returns its cookie as the value of
+    /// `Set-Cookie`.
     ///
     /// # Errors
     ///
@@ -120,7 +121,7 @@ impl Sessions {
     }
 }
 
-/// Ends the oldest session of some.
+/// Ends the oldest of the given sessions.
 fn end_oldest(sessions: &mut HashMap<Hash, OpenSession>, of: impl Fn(&OpenSession) -> bool) {
     let some = sessions.iter().filter(|(_, session)| of(session));
     let oldest = some.min_by_key(|(_, session)| session.expires_millis);
@@ -130,7 +131,7 @@ fn end_oldest(sessions: &mut HashMap<Hash, OpenSession>, of: impl Fn(&OpenSessio
 }
 
 impl Session {
-    /// Whether a request may change something: it comes from our own page, which knows the
+    /// Whether a request may make changes: it comes from the gateway's own page and has the
     /// token. Reading needs neither.
     pub(crate) fn permits(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
         if matches!(*method, Method::GET | Method::HEAD) {
@@ -146,7 +147,7 @@ impl Session {
     }
 }
 
-/// Whether a browser says that our own page sent the request.
+/// Whether the browser reports that the gateway's own page sent the request.
 pub(crate) fn is_own_page(uri: &Uri, headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(ORIGIN).iter();
     match (origins.next(), origins.next()) {

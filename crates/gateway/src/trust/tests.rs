@@ -28,7 +28,7 @@ fn check(boundary: Boundary<'_>, lines: &[(&str, &str)]) -> Result<Caller, Bound
     boundary.check(&Method::POST, &Uri::from_static("/"), &headers(lines))
 }
 
-/// Headers of clients other than web pages, as far as they matter here.
+/// The relevant headers of clients other than web pages.
 const PROGRAMS: [&[(&str, &str)]; 8] = [
     // curl -d, Python's and Go's SDKs
     &[],

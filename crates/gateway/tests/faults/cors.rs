@@ -44,7 +44,7 @@ fn an_allowed_origin_can_read_responses_errors_and_streams() {
                     }
                 }
             }
-            // Another site gains nothing, and caches keep the two apart.
+            // Another site gains nothing, and caches distinguish the two.
             let headers = format!("host: localhost\r\norigin: https://evil.example\r\n{key}");
             let response = gateway.raw(request("GET /v1/models", &headers, "")).await;
             let expected = if key.is_empty() { 403 } else { 200 };

@@ -1,4 +1,4 @@
-//! Near-miss keys, restricted keys, and what each key gives access to.
+//! Near-miss keys, restricted keys, and the access of each key.
 
 use sha2::{Digest, Sha256};
 

@@ -18,6 +18,29 @@ fn keys() -> String {
     format!("[[keys]]\nname = \"laptop\"\nkey = \"{CLIENT_KEY}\"\n")
 }
 
+/// What the log and the operator's listener show, down to the page of each request.
+async fn shown(gateway: &TestGateway) -> Vec<String> {
+    let look = async |path: String| {
+        let page = gateway.get_operator(&path).await;
+        assert_eq!(statuses(&page), [200], "{path}: {page}");
+        page
+    };
+    let mut shown = vec![logged()];
+    for path in ["/", "/metrics", "/api/health", "/targets", "/usage"] {
+        shown.push(look(path.to_owned()).await);
+    }
+    let requests = look("/api/requests".to_owned()).await;
+    let ids: Vec<&str> = requests.split("\"id\":\"").skip(1).collect();
+    assert!(!ids.is_empty(), "the requests are recorded: {requests}");
+    for rest in ids {
+        let id = rest.split('"').next().expect("an id");
+        shown.push(look(format!("/requests/{id}")).await);
+        shown.push(look(format!("/api/requests/{id}")).await);
+    }
+    shown.push(requests);
+    shown
+}
+
 #[test]
 fn keys_are_read_from_every_place_a_dialect_uses() {
     case(async {
@@ -84,10 +107,7 @@ fn no_key_appears_in_a_response_log_line_or_metric() {
         ] {
             seen.push(gateway.raw(request).await);
         }
-        for path in ["/", "/metrics", "/api/health", "/api/requests"] {
-            seen.push(gateway.get_operator(path).await);
-        }
-        seen.push(logged());
+        seen.extend(shown(&gateway).await);
         for text in seen {
             let line = text.lines().find(|line| line.contains("CANARY"));
             assert_eq!(line, None, "in\n{text}");
@@ -147,10 +167,7 @@ fn neither_one_of_several_keys_nor_a_clients_own_credential_appears_anywhere() {
                 );
             }
         }
-        for path in ["/", "/metrics", "/api/health", "/api/requests", "/targets"] {
-            seen.push(gateway.get_operator(path).await);
-        }
-        seen.push(logged());
+        seen.extend(shown(&gateway).await);
         for text in seen {
             let line = text.lines().find(|line| line.contains("CANARY"));
             assert_eq!(line, None, "in\n{text}");
@@ -160,9 +177,87 @@ fn neither_one_of_several_keys_nor_a_clients_own_credential_appears_anywhere() {
             .iter()
             .map(|it| it.head.clone())
             .collect();
-        for secret in [UPSTREAM_KEY, own, "CANARY-account"] {
+        let second = format!("{UPSTREAM_KEY}-2");
+        for secret in [UPSTREAM_KEY, &second, own, "CANARY-account"] {
             assert!(heads.contains(secret), "{secret} was used");
         }
+        gateway.assert_invariants(upstream).await;
+    });
+}
+
+#[test]
+fn a_clients_own_credential_that_its_vendor_repeats_is_seen_by_no_one() {
+    let own = "CANARY-own-subscription";
+    let repeated = format!(
+        r#"{{"error":{{"message":"{own} of CANARY-account is not valid","type":"{own}"}}}}"#
+    );
+    let stream = format!("data: {repeated}\n\n");
+    let refusals = [400, 401, 402, 403, 429, 500, 503, 529].map(|status| {
+        Script::new()
+            .read_request()
+            .respond(status, "application/json", repeated.clone())
+            .times(3)
+    });
+    case(async {
+        for script in refusals.into_iter().chain([Script::new()
+            .read_request()
+            .stream_head()
+            .chunk(stream.clone())])
+        {
+            let upstream = Upstream::start([script]).await;
+            let forward = provider(&upstream)
+                .replace("api_key = ", "client_credentials = \"forward\"\napi_key = ");
+            let gateway = TestGateway::start(&(keys() + &forward)).await;
+            let beside = format!(
+                "x-majordomo-key: {CLIENT_KEY}\r\nauthorization: Bearer {own}\r\nchatgpt-account-id: CANARY-account\r\nconnection: close\r\n"
+            );
+            let body =
+                r#"{"model":"up/m","stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
+            let mut seen = vec![
+                gateway
+                    .raw(post("/v1/chat/completions", &beside, body))
+                    .await,
+            ];
+            seen.extend(shown(&gateway).await);
+            for text in seen {
+                let line = text.lines().find(|line| line.contains("CANARY"));
+                assert_eq!(line, None, "in\n{text}");
+            }
+            assert!(upstream.requests()[0].head.contains(own), "it was used");
+            gateway.assert_invariants(upstream).await;
+        }
+    });
+}
+
+#[test]
+fn the_prompt_of_an_image_reaches_its_model_and_nothing_else() {
+    const PROMPT: &str = "MARKER-of-an-image-prompt";
+    case(async {
+        let repeats = format!(r#"{{"error":{{"message":"I cannot draw {PROMPT}"}}}}"#);
+        let drawn = format!(
+            r#"{{"created":1,"data":[{{"b64_json":"iVBORw0KGgo=","revised_prompt":"{PROMPT}"}}]}}"#
+        );
+        let upstream = Upstream::start([
+            Script::new()
+                .read_request()
+                .respond(200, "application/json", drawn),
+            Script::new()
+                .read_request()
+                .respond(400, "application/json", repeats),
+        ])
+        .await;
+        let gateway = TestGateway::start(&provider(&upstream)).await;
+        let body = format!(r#"{{"model":"up/m","prompt":"{PROMPT}","n":1}}"#);
+        for status in [200, 400] {
+            let image = post("/v1/images/generations", "connection: close\r\n", &body);
+            let response = gateway.raw(image).await;
+            assert_eq!(statuses(&response), [status], "{response}");
+        }
+        for text in shown(&gateway).await {
+            assert!(!text.contains(PROMPT), "in\n{text}");
+        }
+        let sent = String::from_utf8_lossy(&upstream.requests()[0].body).into_owned();
+        assert!(sent.contains(PROMPT), "it was used");
         gateway.assert_invariants(upstream).await;
     });
 }

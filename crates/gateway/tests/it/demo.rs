@@ -1,8 +1,8 @@
 //! Responses of the demo provider.
 
 use majordomo::{
-    Error, ErrorKind, Event, FinishReason, Json, Message, Model, ModelExt, Part, Provider, Request,
-    Tool, ToolChoice, ToolResult,
+    Error, ErrorKind, Event, FinishReason, Json, Message, Model, ModelExt, Part, Provider,
+    Registry, Request, Tool, ToolChoice, ToolResult,
 };
 use majordomo_gateway::Demo;
 
@@ -178,12 +178,39 @@ async fn a_schema_is_satisfied() {
     assert_eq!(response.text(), "{\"n\":1}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_slow_model_streams_for_seconds() {
+    let began = tokio::time::Instant::now();
+    let text = send_request("slow", Request::user("hi")).await.text();
+    assert!(!began.elapsed().is_zero());
+    let mut stream = model("slow").events(Request::user("hi")).await.unwrap();
+    let (mut streamed, began) = (String::new(), tokio::time::Instant::now());
+    while let Some(event) = std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
+        if let Event::Text(part) = event.unwrap() {
+            streamed.push_str(&part);
+        }
+    }
+    assert_eq!(streamed, text);
+    let took = began.elapsed();
+    assert!((1..10).contains(&took.as_secs()), "{took:?}");
+}
+
+#[tokio::test]
+async fn a_dry_run_names_a_model_that_the_demo_lacks() {
+    let registry = Registry::empty();
+    registry.register(Demo::new("demo"));
+    let chain = registry.model("demo/none").unwrap();
+    let previews = chain.preview(&Request::user("hi")).await;
+    let error = previews[0].shaped.as_ref().unwrap_err();
+    assert!(error.message().contains("no model `none`"), "{error}");
+}
+
 #[tokio::test]
 async fn its_models_are_listed_and_unknown_ones_are_not_found() {
     let demo = Demo::new("demo");
     let listed = demo.models().await.unwrap();
     let ids: Vec<&str> = listed.iter().map(|model| model.id.as_str()).collect();
-    assert_eq!(ids, ["text", "vision", "image", "flaky"]);
+    assert_eq!(ids, ["text", "vision", "slow", "image", "flaky"]);
     let sees = |at: usize| listed[at].capabilities.as_ref().unwrap().takes_images();
     assert!(!sees(0) && sees(1) && !sees(2));
     let error = model("gpt")

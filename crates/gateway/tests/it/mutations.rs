@@ -1,6 +1,5 @@
-//! Damaged configuration files are accepted or rejected with printable diagnostics
-//! that contain nothing of the environment. `fuzz/fuzz_targets/config.rs` searches
-//! further.
+//! Damaged configuration files are accepted or rejected with printable diagnostics that
+//! contain no value of the environment. `fuzz/fuzz_targets/config.rs` searches further.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! Work is linear: whatever a request repeats, the largest permitted count costs at most
-//! six times the CPU of a quarter of it, from every front to every target dialect. Small
-//! sizes would hide quadratic terms.
+//! Work is linear: for every element that a request can repeat, the largest permitted count
+//! costs at most six times the CPU of a quarter of it, from every front to every target
+//! dialect. Small sizes would hide quadratic terms.
 //!
 //! A separate binary because it measures the CPU time of its process, with its own
 //! `main` because it prints a table. Arguments select rows by name.

@@ -1,4 +1,4 @@
-//! A dialect-neutral conversation: what a row of the table repeats.
+//! A dialect-neutral conversation, with the elements that a row of the table repeats.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! A collector that accepts and exposes every span.
+//! A collector that accepts and exposes every span and every metric.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -19,6 +19,9 @@ use prost::Message;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+
+/// Where metrics arrive.
+pub(crate) const METRICS: &str = "/v1/metrics";
 
 /// One batch as received.
 #[derive(Clone)]
@@ -67,6 +70,9 @@ impl Collector {
     pub(crate) fn spans(&self) -> Vec<ReceivedSpan> {
         let mut reported = Vec::new();
         for batch in self.batches() {
+            if batch.path == METRICS {
+                continue;
+            }
             let message = ExportTraceServiceRequest::decode(batch.body);
             for resource in message.expect("it is OTLP").resource_spans {
                 let sender = resource.resource.map(|it| texts(it.attributes));
@@ -164,7 +170,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn texts(attributes: Vec<KeyValue>) -> BTreeMap<String, Value> {
+pub(crate) fn texts(attributes: Vec<KeyValue>) -> BTreeMap<String, Value> {
     let pairs = attributes.into_iter();
     pairs.map(|pair| (pair.key, json_of(pair.value))).collect()
 }

@@ -170,7 +170,11 @@ async fn nothing_is_exported_when_disabled_or_without_an_endpoint() {
     let address = ("OTEL_EXPORTER_OTLP_ENDPOINT", &*endpoint);
     let rows = [
         vec![address, ("OTEL_SDK_DISABLED", "true")],
-        vec![address, ("OTEL_TRACES_EXPORTER", "none")],
+        vec![
+            address,
+            ("OTEL_TRACES_EXPORTER", "none"),
+            ("OTEL_METRICS_EXPORTER", "none"),
+        ],
         vec![address, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")],
         vec![("OTEL_SERVICE_NAME", "gateway")],
     ];

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use super::{Drawn, TIMEOUT, letters, reader};
 
-/// Where an image can come from.
+/// The possible sources of an image.
 #[derive(Clone, Copy, Debug)]
 enum From {
     User,

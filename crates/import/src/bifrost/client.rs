@@ -63,7 +63,7 @@ pub(super) fn read(client: &Field<'_>, draft: &mut Draft) {
     for (_, field) in client.entries() {
         let handled = matches!(field.path.as_str(), "client.allowed_origins");
         if !handled && !field.is_reported() {
-            field.skipped("a setting of Bifrost's own process");
+            field.skipped("a setting for Bifrost's own process");
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn read(governance: &Field<'_>, draft: &mut Draft) {
                 .to_owned(),
             name.clone(),
         ));
-        let limits = limits(&team, &budgets, &rates);
+        let limits = limits(&team, "team_id", &budgets, &rates);
         draft.teams.push(DraftTeam { name, limits });
         if let Some(field) = team.get("customer_id") {
             field.skipped("majordomo has no level above teams");
@@ -98,7 +98,9 @@ fn virtual_key(
         }
     }
     let Some(value) = entry.get("value") else {
-        entry.skipped("its value is in Bifrost's database: make a new one by `majordomo key new`");
+        entry.skipped(
+            "its value is in Bifrost's database: create a new one with `majordomo key new`",
+        );
         return;
     };
     let Some(text) = value.written() else {
@@ -125,7 +127,7 @@ fn virtual_key(
         }
     }
     let models = models(entry);
-    let limits = limits(entry, budgets, rates);
+    let limits = limits(entry, "virtual_key_id", budgets, rates);
     draft.keys.push(DraftKey {
         name,
         key,
@@ -136,10 +138,10 @@ fn virtual_key(
     });
     for (note, keys) in [
         (
-            "metadata of Bifrost's own",
+            "Bifrost's own metadata",
             &["id", "description", "customer_id", "calendar_aligned"][..],
         ),
-        ("majordomo is no MCP gateway", &["mcp_configs"]),
+        ("majordomo is not an MCP gateway", &["mcp_configs"]),
     ] {
         for key in keys {
             if let Some(field) = entry.get(key) {

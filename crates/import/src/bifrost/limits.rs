@@ -4,8 +4,14 @@ use crate::credentials::window;
 use crate::draft::{DraftLimits, dollars};
 use crate::source::Field;
 
-/// Budget and rates that an entry refers to or contains.
-pub(super) fn limits(entry: &Field<'_>, budgets: &[Field<'_>], rates: &[Field<'_>]) -> DraftLimits {
+/// Budget and rates that an entry refers to or contains. A budget may also refer to its
+/// entry, by this key.
+pub(super) fn limits(
+    entry: &Field<'_>,
+    back: &str,
+    budgets: &[Field<'_>],
+    rates: &[Field<'_>],
+) -> DraftLimits {
     let mut limits = DraftLimits::default();
     let referred = |key: &str, list: &[Field<'_>]| -> Option<usize> {
         let field = entry.get(key)?;
@@ -25,7 +31,17 @@ pub(super) fn limits(entry: &Field<'_>, budgets: &[Field<'_>], rates: &[Field<'_
         .into_iter()
         .chain(entry.get("budgets").into_iter().flat_map(|it| it.items()));
     let budget = referred("budget_id", budgets).map(|at| budgets[at].clone());
-    for budget in budget.into_iter().chain(inline) {
+    let own = entry.get("id");
+    let own = own.as_ref().and_then(Field::text);
+    let referring = budgets.iter().filter(|budget| {
+        let owner = budget.get(back);
+        let owner = owner.filter(|it| own.is_some() && it.text() == own);
+        owner
+            .inspect(|it| it.mapped("its limits are there"))
+            .is_some()
+    });
+    let referring = referring.cloned();
+    for budget in budget.into_iter().chain(inline).chain(referring) {
         let time = budget.get("reset_duration");
         let window = time.as_ref().and_then(Field::text).and_then(window);
         let most = budget.get("max_limit");
@@ -63,7 +79,16 @@ pub(super) fn limits(entry: &Field<'_>, budgets: &[Field<'_>], rates: &[Field<'_
                 continue;
             };
             let minutes = time.as_ref().and_then(Field::text).and_then(minutes);
+            let is_rate_of_tokens = most.path.ends_with("token_max_limit");
             match (most.number(), minutes) {
+                // A request is charged for all its tokens at once: in a minute's share of an
+                // hour, few would ever fit.
+                (Some(_), Some(minutes)) if is_rate_of_tokens && minutes > 1.0 => {
+                    for field in [Some(&most), time.as_ref()].into_iter().flatten() {
+                        field
+                            .skipped("tokens are limited per minute; a budget limits longer times");
+                    }
+                }
                 (Some(number), Some(minutes)) => {
                     let per_minute = (number / minutes).ceil().clamp(1.0, f64::from(u32::MAX));
                     *place = Some(per_minute as u32);

@@ -1,10 +1,11 @@
 //! Bifrost's `config.json`.
 //!
-//! Each key of a provider becomes a provider of its own; models that several keys serve get
-//! a route that balances them. Virtual keys become keys, with their budgets and limits.
+//! Each key of a provider becomes a separate provider; models that several keys serve get a
+//! route that balances them. Virtual keys become keys, with their budgets and limits.
 
 mod client;
 mod governance;
+mod key_models;
 mod limits;
 mod upstreams;
 
@@ -49,7 +50,7 @@ pub(crate) fn import(source: &Source<'_>, draft: &mut Draft) {
             &["logs_store"],
         ),
         ("majordomo does not cache responses", &["vector_store"]),
-        ("majordomo is no MCP gateway", &["mcp"]),
+        ("majordomo is not an MCP gateway", &["mcp"]),
         ("majordomo has no plugins", &["plugins"]),
         ("prices are part of majordomo, see [prices]", &["framework"]),
         ("majordomo has no guardrails", &["guardrails_config"]),
@@ -58,7 +59,7 @@ pub(crate) fn import(source: &Source<'_>, draft: &mut Draft) {
             &["auth_config", "scim_config", "saml_config"],
         ),
         (
-            "a setting of Bifrost's own process",
+            "a setting for Bifrost's own process",
             &[
                 "server",
                 "websocket",

@@ -1,8 +1,9 @@
 //! Providers, their keys and the models that several keys serve.
 
+use super::key_models::{KeyModel, key_models, routes};
 use crate::credentials::{api_key, header};
-use crate::draft::{Connection, Draft, DraftService};
-use crate::draft::{is_address, seconds, spec};
+use crate::draft::{Connection, Draft};
+use crate::draft::{is_address, seconds};
 use crate::secret::{OutputText, looks_secret, reference};
 use crate::source::Field;
 
@@ -56,7 +57,7 @@ pub(super) fn provider(name: &str, entry: &Field<'_>, draft: &mut Draft) {
         connection.base_url.get_or_insert(OutputText::literal(url));
     }
     let kind = built_in.map_or("openai", |row| row.2);
-    // The built-in provider, as it is, needs neither a kind nor an address.
+    // The unmodified built-in provider needs neither a kind nor an address.
     let is_own = base_type.is_some() || compatible.is_some() || built_in.is_none();
     let is_own = is_own || connection != Connection::default();
     if is_own {
@@ -65,7 +66,7 @@ pub(super) fn provider(name: &str, entry: &Field<'_>, draft: &mut Draft) {
         complete_address(service, &mut connection);
     }
     let keys = entry.get("keys").map(|it| it.items()).unwrap_or_default();
-    let mut served: Vec<(String, DraftService)> = Vec::new();
+    let mut served: Vec<KeyModel> = Vec::new();
     let mut count = 0;
     for key in &keys {
         if let Some(service) =
@@ -78,21 +79,14 @@ pub(super) fn provider(name: &str, entry: &Field<'_>, draft: &mut Draft) {
     if keys.is_empty() || count == 0 {
         draft.provider(wanted, connection);
     }
-    if count > 1 {
-        for (model, service) in served {
-            let route = draft.route(&format!("{wanted}/{model}"));
-            route.services.push(service);
-            route.balance = (route.services.len() > 1).then_some("random");
-        }
-        draft.routes.retain(|route| route.services.len() > 1);
-    }
+    routes(wanted, served, draft);
     for (note, keys) in [
         (
             "capacity is a setting of a service",
             &["concurrency_and_buffer_size"][..],
         ),
         (
-            "answers of a provider are never altered without saying so",
+            "a provider's responses are never altered without a listed change",
             &[
                 "send_back_raw_response",
                 "send_back_raw_request",
@@ -127,7 +121,7 @@ fn upstream_key(
     connection: &Connection,
     is_only: bool,
     draft: &mut Draft,
-) -> Option<Vec<(String, DraftService)>> {
+) -> Option<Vec<KeyModel>> {
     if let Some(field) = key.get("enabled") {
         field.mapped("a key that is not enabled is left out");
         if field.flag() == Some(false) {
@@ -188,36 +182,15 @@ fn upstream_key(
     });
     if let Some(field) = &weight {
         match share {
-            Some(_) => field.mapped("weight of the service, where several keys serve a model"),
+            Some(_) => field.mapped("weight of the service, if several keys serve a model"),
             None => field.unusable("a number"),
         }
     }
-    let mut services = Vec::new();
-    for field in key.get("models").map(|it| it.items()).unwrap_or_default() {
-        let Some(model) = field.text().filter(|model| !looks_secret(model)) else {
-            field.unusable("a model");
-            continue;
-        };
-        match (model, spec(&provider, model)) {
-            ("*", _) => {
-                field.approximated(format!("ask for `{provider}/…`: every model of the key"))
-            }
-            (model, Some(spec)) => {
-                field.mapped("a model of the provider; a route where several keys serve it");
-                let service = DraftService {
-                    spec,
-                    weight: share,
-                    ..DraftService::default()
-                };
-                services.push((crate::draft::route_name(model), service));
-            }
-            (_, None) => field.unusable("a model that a spec can hold"),
-        }
-    }
+    let served = key_models(key, &provider, share);
     for (note, keys) in [
         (
-            "models are named as the provider names them",
-            &["aliases", "blacklisted_models"][..],
+            "a key serves what its `models` list",
+            &["blacklisted_models"][..],
         ),
         ("majordomo serves no batches", &["use_for_batch_api"]),
         (
@@ -231,10 +204,10 @@ fn upstream_key(
             }
         }
     }
-    Some(services)
+    Some(served)
 }
 
-/// The address of a service that is known by name, where none is set.
+/// The address of a well-known service, if none is set.
 fn complete_address(name: &str, connection: &mut Connection) {
     let url = crate::built_in::BUILT_IN
         .iter()

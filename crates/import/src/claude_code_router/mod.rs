@@ -1,7 +1,7 @@
 //! claude-code-router's `config.json`.
 //!
-//! Its router becomes one route for the models that Claude Code asks for, with a smart rule
-//! for each purpose. The rules are in the order in which the router decides.
+//! Its router becomes one route for the models that Claude Code requests, with a smart rule
+//! for each purpose. The rules are in the order of the router's decisions.
 
 mod server;
 
@@ -10,11 +10,11 @@ use crate::draft::{Connection, Draft, DraftRule, DraftService, is_address, spec}
 use crate::secret::{OutputText, looks_secret, reference};
 use crate::source::{Field, Source};
 
-/// The models that Claude Code asks for.
+/// The models that Claude Code requests.
 const MODELS: &str = "claude-*";
 const DEFAULT_THRESHOLD: u32 = 60_000;
 
-/// What a transformer is to majordomo.
+/// The equivalent of a transformer in majordomo.
 const TRANSLATED: [&str; 9] = [
     "openrouter",
     "deepseek",
@@ -48,7 +48,7 @@ pub(crate) fn import(source: &Source<'_>, draft: &mut Draft) {
     );
     for (note, keys) in [
         (
-            "logging is set up when majordomo starts, not here",
+            "logging is configured when majordomo starts, not here",
             &["LOG", "LOG_LEVEL"][..],
         ),
         (
@@ -76,7 +76,7 @@ pub(crate) fn import(source: &Source<'_>, draft: &mut Draft) {
             &["fallback"],
         ),
         (
-            "images for blind models: see describe in [[routes]]",
+            "images for text-only models: see describe in [[routes]]",
             &["forceUseImageAgent"],
         ),
     ] {
@@ -175,7 +175,7 @@ fn transformers(entry: &Field<'_>) -> Vec<String> {
     items.iter().filter_map(name).collect()
 }
 
-/// The protocol and the base of an endpoint's address.
+/// The protocol and base URL of an endpoint's address.
 fn address(field: &Field<'_>, uses: &[String]) -> Option<(&'static str, OutputText)> {
     let text = field.text()?;
     let used = |name: &str| uses.iter().any(|it| it.eq_ignore_ascii_case(name));

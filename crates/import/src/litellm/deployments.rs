@@ -59,8 +59,8 @@ pub(super) fn read(root: &Field<'_>, draft: &mut Draft, settings: &Settings) -> 
     groups
 }
 
-/// Reserves the name of a built-in provider that the deployment uses as it is, whatever the
-/// order of the list.
+/// Reserves the name of a built-in provider that the deployment uses unmodified, independently
+/// of the order of the list.
 fn reserve_built_in(entry: &Field<'_>, draft: &mut Draft) {
     let Some(parameters) = entry.get("litellm_params") else {
         return;
@@ -110,7 +110,8 @@ fn deployment(
     };
     let given = parameters.get("custom_llm_provider");
     let given_name = given.as_ref().and_then(Field::text);
-    // A credential of `credential_list` fills what the deployment does not set.
+    // A credential of `credential_list` supplies the settings that the deployment does not
+    // set.
     let credential = credential(root, parameters);
     let get = |key: &str| {
         let own = parameters.get(key);
@@ -118,6 +119,11 @@ fn deployment(
     };
     if let Some(variable) = reference(model) {
         field.approximated("the variable must hold a target of majordomo, provider/model");
+        for key in ["api_base", "base_url", "api_key"] {
+            if let Some(field) = parameters.get(key) {
+                field.skipped("add a provider with these settings, whose kind depends on the model in the variable");
+            }
+        }
         return Ok(service(
             OutputText::variable(variable).0,
             parameters,
@@ -184,7 +190,7 @@ fn deployment(
     headers(parameters, &mut connection, counterpart, draft);
     timeouts(parameters, &mut connection, settings);
     let wanted = match own_kind(counterpart, id) {
-        // The built-in needs no key where LiteLLM's variable is its own.
+        // The built-in provider needs no key if LiteLLM's variable is its usual one.
         None => {
             let is_usual = connection.api_key == usual_variable(wanted).map(OutputText::variable);
             if is_usual && connection.base_url.is_none() && connection.api_key.is_some() {
@@ -206,7 +212,7 @@ fn deployment(
             prefix.replace('_', "-")
         }
     };
-    // A built-in with an address of its own needs its kind only if its name changes.
+    // A built-in provider with another address needs its kind only if its name changes.
     if let Counterpart::BuiltIn(name, _) = counterpart
         && connection != Connection::default()
     {
@@ -364,7 +370,7 @@ fn headers(
             _ => field.skipped("only Azure has versions of this kind"),
         }
     }
-    // Azure takes its keys in a header of its own.
+    // Azure takes its keys in a separate header.
     if counterpart == Counterpart::Azure
         && let Some(key) = connection.api_key.clone()
     {

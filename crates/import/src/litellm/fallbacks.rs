@@ -1,4 +1,4 @@
-//! Routes: the deployments of a group, and those of the groups that it falls back to.
+//! Routes: the deployments of a group, and of the groups to which it falls back.
 
 use super::deployments::Group;
 use super::settings::Settings;
@@ -127,7 +127,7 @@ fn write_route(
     }
     for (at, group) in next.iter().enumerate() {
         for service in &group.services {
-            // A wildcard stands for the name that was asked for, not for another group.
+            // A wildcard stands for the requested name, not for another group.
             if !service.spec.contains("{model}") {
                 add(service, (orders.len() + at) as u32);
             }
@@ -138,7 +138,7 @@ fn write_route(
     let tiers: Vec<Option<u32>> = services.iter().map(|service| service.tier).collect();
     let shares = tiers.windows(2).any(|pair| pair[0] == pair[1]);
     if !shares {
-        // One service after the other is the default.
+        // Services in order are the default.
         for service in &mut services {
             (service.tier, service.weight) = (None, None);
         }

@@ -1,4 +1,4 @@
-//! Documented keys without a counterpart, and why.
+//! Documented keys without a counterpart, with the reasons.
 //!
 //! A key that is neither read elsewhere nor listed here is reported as unknown.
 
@@ -38,7 +38,7 @@ pub(super) fn report(root: &Field<'_>) {
         .unwrap_or_default()
     {
         if let Some(name) = entry.get("credential_name") {
-            name.mapped("deployments that name it have its values");
+            name.mapped("deployments that name it get its values");
         }
         if let Some(info) = entry.get("credential_info") {
             info.skipped(METADATA);

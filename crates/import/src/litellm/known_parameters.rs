@@ -82,7 +82,7 @@ pub(super) const PARAMS: Reasons = &[
         "stream_idle_timeout keepalive_seconds allow_client_keepalive_override",
     ),
     (
-        "what a target does not support is always dropped, and listed",
+        "parameters that a target does not support are always dropped, and listed",
         "drop_params",
     ),
     (
@@ -112,7 +112,7 @@ pub(super) const INFO: Reasons = &[
          disable_background_health_check litellm_provider version key created_by_user",
     ),
     (
-        "what a key may use is in its `models`, see [[keys]]",
+        "the models of a key are in its `models`, see [[keys]]",
         "access_groups access_windows access_via_team_ids",
     ),
     (TAGS, "allow_fail_open enable_tag_filtering tags"),
@@ -125,7 +125,7 @@ pub(super) const INFO: Reasons = &[
          output_cost_per_audio_token input_cost_per_pixel output_cost_per_pixel",
     ),
     (
-        "majordomo finds this out by itself, or does not need it",
+        "majordomo discovers this by itself, or does not need it",
         "supports_parallel_function_calling supports_tool_choice supports_system_messages \
          supports_prompt_caching supports_reasoning supports_pdf_input supports_audio_input \
          supports_audio_output supports_web_search supports_url_context \

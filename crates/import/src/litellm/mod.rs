@@ -1,7 +1,7 @@
 //! LiteLLM's `config.yaml`.
 //!
-//! A model group becomes a route, its deployments services, and the groups that it falls
-//! back to services of later tiers. `known` has the keys without a counterpart.
+//! A model group becomes a route, its deployments become services, and the groups to which it
+//! falls back become services of later tiers. `known` has the keys without a counterpart.
 
 mod deployments;
 mod fallbacks;
@@ -33,7 +33,7 @@ pub(crate) fn import(source: &Source<'_>, draft: &mut Draft) {
     fallbacks::write_routes(&root, draft, groups, &settings);
     if draft.keys.is_empty() {
         draft.remarks.push(
-            "no master_key: only this machine is served; `majordomo key new NAME` makes a key"
+            "no master_key: only this machine is served; `majordomo key new NAME` creates a key"
                 .to_owned(),
         );
     }

@@ -1,6 +1,6 @@
 //! LiteLLM's providers and their counterparts.
 
-/// How a provider of LiteLLM is reached by majordomo.
+/// The equivalent of a LiteLLM provider in majordomo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counterpart {
     /// A built-in provider, and the variable of LiteLLM if it is another one.
@@ -11,7 +11,7 @@ pub(super) enum Counterpart {
     OwnServer,
     /// Azure's OpenAI service.
     Azure,
-    /// Needs a protocol or a signature that majordomo does not have.
+    /// A provider that needs a protocol or a signature that majordomo does not have.
     Unsupported,
 }
 
@@ -160,7 +160,7 @@ const PROVIDERS: &[(&str, Counterpart)] = &[
     ("predibase", Unsupported),
 ];
 
-/// Beginnings of model names that LiteLLM knows without a provider.
+/// Prefixes of model names that LiteLLM accepts without a provider.
 const FAMILIES: [(&str, &str); 9] = [
     ("gpt-", "openai"),
     ("chatgpt-", "openai"),

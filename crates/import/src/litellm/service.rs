@@ -65,7 +65,7 @@ pub(super) fn service(spec: String, parameters: &Field<'_>, settings: &Settings)
             }
             (Some(number), None, _) => {
                 service.weight = Some(share(number));
-                let note = "weight, as LiteLLM's shuffle uses it; it is no limit";
+                let note = "weight, as LiteLLM's shuffle uses it; not a limit";
                 field.approximated(note);
             }
             (None, ..) => field.unusable("a number"),

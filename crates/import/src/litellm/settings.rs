@@ -5,7 +5,7 @@ use crate::draft::{Draft, DraftKey, DraftLimits, dollars, seconds};
 use crate::secret::reference;
 use crate::source::Field;
 
-/// What applies to all deployments.
+/// Settings that apply to all deployments.
 #[derive(Debug, Default)]
 pub(super) struct Settings {
     pub(super) timeout: Option<String>,
@@ -18,7 +18,7 @@ pub(super) fn read(root: &Field<'_>, draft: &mut Draft) -> Settings {
     let general = root.get("general_settings");
     let library = root.get("litellm_settings");
     let router = root.get("router_settings");
-    // Settings of the router win over those of the library.
+    // Settings of the router take precedence over those of the library.
     for section in [&router, &library].into_iter().flatten() {
         reliability(section, draft);
         timeouts(section, draft, &mut settings);
@@ -210,16 +210,16 @@ fn money(library: &Field<'_>, draft: &mut Draft) {
     }
 }
 
-/// Flags whose effect majordomo always has, or never.
+/// Flags whose effect is always on, or always off, in majordomo.
 fn flags(library: &Field<'_>) {
     if let Some(field) = library.get("drop_params") {
         match field.flag() {
             Some(true) => {
                 field.mapped("the default: dropped fields are listed in x-majordomo-changes")
             }
-            Some(false) => {
-                field.approximated("what a target does not support is always dropped, and listed")
-            }
+            Some(false) => field.approximated(
+                "parameters that a target does not support are always dropped, and listed",
+            ),
             None => field.unusable("true or false"),
         }
     }
@@ -244,13 +244,13 @@ fn flags(library: &Field<'_>) {
         ),
         (
             "return_response_headers",
-            "answers always have x-majordomo- headers",
+            "responses always have x-majordomo- headers",
         ),
         ("store_audit_logs", "changes of keys are always recorded"),
         ("disable_hf_tokenizer_download", "nothing is downloaded"),
         (
             "disable_stop_sequence_limit",
-            "stop sequences are passed on as they are",
+            "stop sequences are passed on unchanged",
         ),
         ("disable_aiohttp_transport", "there is one transport"),
     ] {
@@ -300,7 +300,10 @@ fn server(general: &Field<'_>, draft: &mut Draft) {
             "always_include_stream_usage",
             "usage of streams is always recorded",
         ),
-        ("disable_master_key_return", "no answer ever contains a key"),
+        (
+            "disable_master_key_return",
+            "no response ever contains a key",
+        ),
         (
             "forward_client_headers_to_llm_api",
             "headers of the same dialect are passed on",

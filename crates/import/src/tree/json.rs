@@ -14,7 +14,7 @@ pub(super) fn starts_with_object(text: &str) -> bool {
 
 pub(super) fn parse(text: &str) -> Result<Node, ImportError> {
     let text = plain(text);
-    // Every node has a character of its own.
+    // Every node takes at least one character.
     if text
         .bytes()
         .filter(|byte| matches!(byte, b',' | b'[' | b'{'))
@@ -37,7 +37,7 @@ pub(super) fn parse(text: &str) -> Result<Node, ImportError> {
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    // The place of a comma that may turn out to be a trailing one.
+    // The position of a comma that may be a trailing one.
     let mut comma = None;
     while let Some(c) = rest.chars().next() {
         let mut length = c.len_utf8();

@@ -5,7 +5,7 @@ mod yaml;
 
 use crate::ImportError;
 
-/// Nodes of a tree, with those that aliases repeat.
+/// Maximum nodes of a tree, including repetitions by aliases.
 const MAX_NODES: usize = 200_000;
 const MAX_DEPTH: usize = 64;
 const MAX_BYTES: usize = 4 << 20;
@@ -50,8 +50,8 @@ pub(crate) fn parse(text: &str) -> Result<Node, ImportError> {
     Ok(root)
 }
 
-/// The last entry of a repeated key counts, as in YAML and JSON libraries. The others get
-/// names of their own, so that they are reported.
+/// The last entry of a repeated key counts, as in YAML and JSON libraries. Earlier entries get
+/// distinct names, so that they are reported.
 fn make_distinct(node: &mut Node) {
     match node {
         Node::List(items) => items.iter_mut().for_each(make_distinct),

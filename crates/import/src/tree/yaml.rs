@@ -77,7 +77,7 @@ pub(super) fn parse(text: &str) -> Result<Node, ImportError> {
             nodes += size;
         }
         match open.last_mut() {
-            // Only the first document counts, as for the original.
+            // Only the first document counts, as in the original program.
             None => {
                 root.get_or_insert(node);
             }
@@ -99,7 +99,7 @@ fn size(node: &Node) -> usize {
     }
 }
 
-/// Entries of `<<` come in where the map has none of their own.
+/// Entries of `<<` apply unless the map has its own.
 fn merged(entries: Vec<(String, Node)>) -> Vec<(String, Node)> {
     let mut own: Vec<(String, Node)> = Vec::new();
     let mut bases: Vec<Node> = Vec::new();
@@ -134,7 +134,7 @@ fn key_of(node: &Node) -> String {
     }
 }
 
-/// The core schema, and the words of YAML 1.1 that LiteLLM's parser takes for booleans.
+/// The core schema, plus the words of YAML 1.1 that LiteLLM's parser reads as booleans.
 fn scalar(value: &str, style: ScalarStyle) -> Node {
     if style != ScalarStyle::Plain {
         return Node::Text(value.to_owned());

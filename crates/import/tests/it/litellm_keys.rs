@@ -202,7 +202,7 @@ fn every_documented_key_is_mapped_approximated_or_reported_with_a_reason() {
     assert!(checked > 400, "{checked}");
 }
 
-/// Sections and lists have no scalar of their own to account for.
+/// Sections and lists have no scalar to account for.
 fn is_section(key: &str, value: &str) -> bool {
     const CONTAINERS: [&str; 14] = [
         "environment_variables",

@@ -109,6 +109,75 @@ fn keys_of_bifrost_become_providers_and_virtual_keys_become_keys() {
 }
 
 #[test]
+fn aliases_of_bifrost_become_routes() {
+    let text = r#"{"providers": {"nim": {
+      "network_config": { "base_url": "https://nim.example" },
+      "keys": [
+        { "name": "one", "value": "env.NIM_ONE", "weight": 1, "models": ["big", "openai/small"],
+          "aliases": { "big": "vendor/big-2", "unlisted": "vendor/other" } },
+        { "name": "two", "value": "env.NIM_TWO", "weight": 1, "models": ["big"],
+          "aliases": { "big": "vendor/big-2" } } ] },
+      "near": { "network_config": { "base_url": "http://near.example" },
+        "keys": [ { "value": "env.NEAR", "models": ["*"], "aliases": { "chat": "qwen" } } ] } } }"#;
+    let imported = import(text).unwrap();
+    let parsed: toml::Table = imported.toml.parse().unwrap();
+    let routes = parsed["routes"].as_array().unwrap().iter().map(|route| {
+        let services = route["services"].as_array().unwrap().iter();
+        let specs = services.map(|it| it["spec"].as_str().unwrap().to_owned());
+        let specs: Vec<String> = specs.collect();
+        format!("{} = {}", route["model"].as_str().unwrap(), specs.join(" "))
+    });
+    assert_eq!(
+        routes.collect::<Vec<_>>(),
+        [
+            "nim/big = nim/vendor/big-2 nim-2/vendor/big-2",
+            "near/chat = near/qwen",
+        ]
+    );
+    let report = imported.report.to_string();
+    assert!(
+        report.contains("aliases.unlisted: the key does not list this model"),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_budget_of_bifrost_may_name_its_key_and_tokens_are_not_spread_over_hours() {
+    let text = r#"{"providers": {}, "governance": {
+      "virtual_keys": [ { "id": "v", "name": "app", "value": "env.APP", "rate_limit_id": "r" } ],
+      "budgets": [
+        { "id": "b", "virtual_key_id": "v", "max_limit": 10, "reset_duration": "1M" },
+        { "id": "c", "virtual_key_id": "another", "max_limit": 99, "reset_duration": "1M" } ],
+      "rate_limits": [ { "id": "r", "token_max_limit": 10000, "token_reset_duration": "1h",
+        "request_max_limit": 600, "request_reset_duration": "1h" } ] } }"#;
+    let imported = import(text).unwrap();
+    let parsed: toml::Table = imported.toml.parse().unwrap();
+    let key = &parsed["keys"].as_array().unwrap()[0];
+    assert_eq!(
+        key["budget"]["month"].as_str(),
+        Some("10 USD"),
+        "{}",
+        imported.toml
+    );
+    let limits = key["limits"].as_table().unwrap();
+    assert_eq!(limits["requests_per_minute"].as_integer(), Some(10));
+    assert!(!limits.contains_key("tokens_per_minute"), "{limits:?}");
+    let report = imported.report.to_string();
+    let reason = "token_max_limit: tokens are limited per minute";
+    assert!(report.contains(reason), "{report}");
+}
+
+#[test]
+fn a_model_in_a_variable_leaves_its_address_to_the_reader() {
+    let text = "model_list:\n- model_name: a\n  litellm_params:\n    \
+                model: os.environ/MODEL\n    api_base: os.environ/BASE\n";
+    let imported = import(text).unwrap();
+    assert!(imported.toml.contains("${MODEL}"), "{}", imported.toml);
+    let report = imported.report.to_string();
+    assert!(report.contains("api_base: add a provider"), "{report}");
+}
+
+#[test]
 fn a_repeated_key_is_reported() {
     for text in [
         "general_settings:\n  master_key: a\n  master_key: os.environ/B\n",

@@ -14,11 +14,11 @@ use super::glob::matches;
 use super::table::{Listing, PriceTable, TableError};
 use super::vendor::Vendor;
 
-/// Targets whose price is remembered. Clients may name models at will.
+/// Maximum targets whose price is cached. Clients may name any model.
 const REMEMBERED: usize = 512;
-/// Longest target name that is remembered.
+/// The longest target name that is cached.
 const MAX_NAME: usize = 256;
-/// Age from which a snapshot deserves a warning.
+/// The age above which a snapshot causes a warning.
 const OLD_DAYS: i64 = 60;
 
 /// Rates of `[prices."provider/model"]`, in USD per million tokens as text.
@@ -40,7 +40,7 @@ pub struct PriceOverride {
     pub image: Option<String>,
     /// Per request.
     pub request: Option<String>,
-    /// Other rates above a number of input tokens.
+    /// Rates that apply above a number of input tokens.
     pub tiers: Vec<TierOverride>,
 }
 
@@ -49,7 +49,7 @@ pub struct PriceOverride {
 pub struct TierOverride {
     /// Applies to the whole request if its input is larger.
     pub above: u64,
-    /// The rates that differ. Its own tiers are ignored.
+    /// The rates of this tier. Tiers within it are ignored.
     pub rates: PriceOverride,
 }
 
@@ -88,7 +88,7 @@ impl PriceOverride {
 /// Which price is wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct PriceQuery<'a> {
-    /// Who charges.
+    /// The vendor that charges.
     pub vendor: &'a Vendor,
     /// The target's full name, `provider/model`.
     pub target: &'a str,

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::money::{Cost, MoneyError, Rate};
 use crate::quantities::Quantities;
 
-/// The rates of one tier. A missing rate is unknown, except where the field says which
-/// other rate applies.
+/// The rates of one tier. A missing rate is unknown, unless the field states which other rate
+/// applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rates {
     /// Per input token.
@@ -78,7 +78,7 @@ impl Rates {
         })
     }
 
-    /// These rates, and `under` where one is missing.
+    /// These rates, completed from `under`.
     pub(crate) fn or(self, under: Self) -> Self {
         Self {
             input: self.input.or(under.input),
@@ -93,7 +93,7 @@ impl Rates {
         }
     }
 
-    /// The cost, or `None` if something was used whose rate is unknown.
+    /// The cost, or `None` if the rate of a used unit is unknown.
     fn cost(&self, used: &Quantities) -> Option<Cost> {
         let write = self.cache_write_5m.or(self.input);
         // Generated images are output tokens, or have a price of their own.
@@ -122,7 +122,7 @@ impl Rates {
         Some(Cost::from_picodollars(sum))
     }
 
-    /// The largest rate that input may cost, for reservations.
+    /// The highest rate for input, for reservations.
     pub fn highest_input(&self) -> Option<Rate> {
         let input = [
             self.input,
@@ -222,7 +222,7 @@ impl PriceCard {
         &self.tiers
     }
 
-    /// The cost of an attempt, or `None` if something was used that has no known rate.
+    /// The cost of an attempt, or `None` if the rate of a used unit is unknown.
     pub fn cost(&self, used: &Quantities) -> Option<Cost> {
         self.rates(used.input).cost(used)
     }

@@ -1,4 +1,4 @@
-//! When a price of the table holds: from a day on, at hours of the day, for a service tier.
+//! When a price of the table is valid: from a day on, at hours of the day, for a service tier.
 
 /// The conditions of one price. All of them must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) struct Condition {
 }
 
 impl Condition {
-    /// Whether the price holds at this Unix time, the service tier aside.
+    /// Whether the price is valid at this Unix time, ignoring the service tier.
     pub(crate) fn holds_at(&self, seconds: i64) -> bool {
         let day = seconds.div_euclid(86_400);
         let minute = seconds.rem_euclid(86_400) / 60;

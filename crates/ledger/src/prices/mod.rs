@@ -1,8 +1,8 @@
-//! Prices: the shipped table, overrides, and the cost of what an attempt used.
+//! Prices: the shipped table, overrides, and the cost of an attempt's usage.
 //!
-//! Pure: parsing and arithmetic. `book` is the entrance; it uses `table` (the shipped
-//! text), `glob` (names of models), `condition` (when a price holds) and `card` (rates
-//! and the sum). An unknown price is `None`, never zero.
+//! Pure: parsing and arithmetic. `book` is the entry point; it uses `table` (the shipped
+//! text), `glob` (names of models), `condition` (when a price is valid) and `card` (rates and
+//! the sum). An unknown price is `None`, never zero.
 
 mod book;
 mod card;

@@ -24,7 +24,7 @@ pub struct TableError {
     what: String,
 }
 
-/// One price of a model and when it holds.
+/// One price of a model, with its conditions.
 pub(crate) type ListedPrice = (Condition, Arc<PriceCard>);
 
 /// All prices of a model.
@@ -33,8 +33,8 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// The price at a Unix time: the last one that holds, for the service tier if it has
-    /// prices of its own. Before the first one's day the first one holds.
+    /// The price at a Unix time: the last valid one, for the service tier if it has separate
+    /// prices. Before the first price's day, the first price applies.
     pub(crate) fn at(&self, seconds: i64, tier: Option<&str>) -> Option<&Arc<PriceCard>> {
         let holds = |wanted: Option<&str>| {
             let prices = self.prices.iter().rev();
@@ -204,7 +204,7 @@ fn parse_price(text: &str) -> Result<ListedPrice, String> {
     Ok((condition, Arc::new(card)))
 }
 
-/// A name that ends in a date without dashes, with them: `gpt-5.2-20251211`.
+/// Adds the dashes to a name that ends in a date without them: `gpt-5.2-20251211`.
 fn dashed_date(model: &str) -> Option<String> {
     let (name, date) = model.split_at_checked(model.len().checked_sub(8)?)?;
     if !name.ends_with('-') || !date.bytes().all(|byte| byte.is_ascii_digit()) {

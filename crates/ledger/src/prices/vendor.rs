@@ -1,10 +1,10 @@
-//! Which section of the price table a provider's models are in.
+//! Finds the section of the price table for a provider's models.
 
-/// Who charges for a provider's models.
+/// The vendor that charges for a provider's models.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Vendor {
-    /// Runs on hardware of the operator's own: costs nothing, explicitly.
+    /// Runs on the operator's own hardware, at an explicit price of zero.
     Local,
     /// A section of the price table.
     Listed(&'static str),
@@ -23,7 +23,7 @@ const LOCAL: &[&str] = &[
     "demo",
 ];
 
-/// Hosts, by their end, and the section of the table.
+/// Host suffixes, and their section of the table.
 const HOSTS: &[(&str, &str)] = &[
     ("api.anthropic.com", "anthropic"),
     ("api.openai.com", "openai"),
@@ -60,8 +60,7 @@ const HOSTS: &[(&str, &str)] = &[
 ];
 
 impl Vendor {
-    /// The vendor of a provider: by the host that it is called at, otherwise by its kind
-    /// or well-known name.
+    /// The vendor of a provider, by the called host, otherwise by its kind or well-known name.
     ///
     /// ```
     /// use majordomo_ledger::Vendor;

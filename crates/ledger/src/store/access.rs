@@ -1,19 +1,19 @@
 //! Stored keys and teams, and the audit log of changes to them.
 //!
-//! The store keeps hashes of secrets, never secrets. What a key may do is an opaque JSON
-//! text: the gateway owns its meaning. Every change and its audit row are one transaction,
-//! and every change raises the revision, so that others notice it.
+//! The store keeps hashes of secrets, never secrets. The settings of a key are an opaque JSON
+//! text, whose meaning belongs to the gateway. Every change and its audit row are one
+//! transaction, and every change increments the revision, so that other nodes notice it.
 
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 
-/// Most keys of a store, and most teams.
+/// Maximum keys of a store, and maximum teams.
 pub const MAX_STORED_KEYS: usize = 10_000;
-/// Most secrets of a key that are valid at once: the current one and those that overlap.
+/// Maximum secrets of a key that are valid at once: the current one and overlapping ones.
 pub const MAX_KEY_SECRETS: usize = 4;
 
-/// Everything that authentication needs of a store.
+/// Everything that authentication needs from a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredAccess {
     /// Grows with every change.
@@ -29,15 +29,15 @@ pub struct StoredAccess {
 /// A stored key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredKey {
-    /// Its name. Usage and budgets belong to it, whatever its secrets are.
+    /// Its name. Usage and budgets belong to the name, whatever the secrets.
     pub name: String,
-    /// What it may do, as a JSON object.
+    /// Its settings, as a JSON object.
     pub settings: String,
-    /// How it is recognized; the newest secret is the last.
+    /// Its secrets; the newest is the last.
     pub secrets: Vec<StoredSecret>,
-    /// Whether it is refused for now.
+    /// Whether it is frozen.
     pub frozen: bool,
-    /// When it was made, in milliseconds of Unix time.
+    /// When it was created, in milliseconds of Unix time.
     pub created_millis: i64,
 }
 
@@ -65,14 +65,14 @@ pub struct StoredTeam {
 pub enum AccessChange {
     /// A new key.
     CreateKey(StoredKey),
-    /// Other settings for a key.
+    /// New settings for a key.
     UpdateKey {
         /// The key.
         name: String,
         /// Its new settings.
         settings: String,
     },
-    /// A new secret for a key. The others work until `overlap_until_millis` at most.
+    /// A new secret for a key. Its other secrets work at most until `overlap_until_millis`.
     RotateKey {
         /// The key.
         name: String,
@@ -81,7 +81,7 @@ pub enum AccessChange {
         /// When the other secrets stop working.
         overlap_until_millis: i64,
     },
-    /// Refuses a key for now, or no longer.
+    /// Freezes or unfreezes a key.
     FreezeKey {
         /// The key.
         name: String,
@@ -95,7 +95,7 @@ pub enum AccessChange {
     },
     /// Creates a team or replaces its settings.
     PutTeam(StoredTeam),
-    /// Removes a team that no key belongs to.
+    /// Removes a team without keys.
     DeleteTeam {
         /// The team.
         name: String,
@@ -130,7 +130,7 @@ impl AccessChange {
         }
     }
 
-    /// What the audit log adds: settings, never a hash.
+    /// The details for the audit log: settings, never a hash.
     pub(crate) fn detail(&self) -> &str {
         match self {
             Self::CreateKey(StoredKey { settings, .. })
@@ -141,7 +141,7 @@ impl AccessChange {
     }
 }
 
-/// Who changes something, and when.
+/// The author and time of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditStamp {
     /// A key's name, or where the change came from.
@@ -159,28 +159,28 @@ pub struct AuditRow {
     pub at_millis: i64,
     /// A key's name, or where the change came from.
     pub who: String,
-    /// What was done, such as `key.freeze`.
+    /// The action, such as `key.freeze`.
     pub action: String,
     /// The key or team.
     pub subject: String,
-    /// The settings that were set, as JSON; empty for other actions.
+    /// The new settings, as JSON; empty for other actions.
     pub detail: String,
 }
 
-/// A question to the audit log, newest first.
+/// A query of the audit log, newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditQuery {
     /// From this Unix time on, in milliseconds.
     pub since_millis: i64,
-    /// Only rows with a smaller number, to page.
+    /// Only rows with a smaller number, for paging.
     pub before: Option<i64>,
-    /// Most rows.
+    /// Maximum rows.
     pub limit: usize,
 }
 
 /// Keeps keys, teams and the audit log.
 pub trait AccessStore: Send {
-    /// The number of changes so far. Cheap: it is asked several times per second.
+    /// The number of changes so far. Cheap, because it is polled several times per second.
     ///
     /// # Errors
     ///
@@ -198,11 +198,11 @@ pub trait AccessStore: Send {
     ///
     /// # Errors
     ///
-    /// Fails with [`StoreError::Refused`] if the change does not suit what is stored, and
-    /// otherwise if the store cannot be written.
+    /// Fails with [`StoreError::Refused`] if the change conflicts with the stored state, and
+    /// with another error if the store cannot be written.
     fn apply(&mut self, change: &AccessChange, stamp: &AuditStamp) -> Result<(), StoreError>;
 
-    /// Writes an audit row for something that is not stored here.
+    /// Writes an audit row for an action on something that is not stored here.
     ///
     /// # Errors
     ///
@@ -225,11 +225,11 @@ pub trait AccessStore: Send {
 }
 
 impl StoredAccess {
-    /// Checks a change against what is stored, with the sentence for people.
+    /// Checks a change against the stored state; the error is a sentence for people.
     ///
     /// # Errors
     ///
-    /// Fails if the change does not suit what is stored.
+    /// Fails if the change conflicts with the stored state.
     pub(crate) fn check(&self, change: &AccessChange) -> Result<(), StoreError> {
         let refuse = |text: String| Err(StoreError::Refused(text));
         let name = change.subject();
@@ -262,7 +262,7 @@ impl StoredAccess {
 }
 
 impl StoredKey {
-    /// The secrets after a rotation: the new one, and those of before that still overlap.
+    /// The secrets after a rotation: the new one, and earlier ones that still overlap.
     pub(crate) fn rotated(
         &self,
         sha256: &str,
@@ -283,7 +283,7 @@ impl StoredKey {
                 ..secret.clone()
             })
             .collect();
-        // The oldest ones make room.
+        // The oldest ones are dropped.
         let excess = secrets.len().saturating_sub(MAX_KEY_SECRETS - 1);
         secrets.drain(..excess);
         secrets.push(StoredSecret {
@@ -329,7 +329,7 @@ mod tests {
                 secret("c", None)
             ]
         );
-        // Without an overlap, only the new secret is left.
+        // Without an overlap, only the new secret remains.
         assert_eq!(key(rotated).rotated("d", 0, 150), [secret("d", None)]);
     }
 

@@ -42,7 +42,7 @@ pub enum StoreError {
     Postgres {
         /// The server, without a password.
         place: String,
-        /// The cause and what caused it.
+        /// The cause, with its own causes.
         reason: String,
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -55,13 +55,13 @@ pub enum StoreError {
         /// The deadline.
         seconds: u64,
     },
-    /// Something that cannot be done with this store.
+    /// An operation that this store does not support.
     #[error("{0}")]
     Refused(String),
 }
 
 impl StoreError {
-    /// Whether a file's contents are damaged, which trying again does not change.
+    /// Whether a file's contents are damaged, so that a retry is pointless.
     pub(super) fn is_damage(&self) -> bool {
         let Self::Sqlite { source, .. } = self else {
             return false;

@@ -9,29 +9,30 @@ use crate::money::Cost;
 pub struct LeaseRequest {
     /// The budget, such as `key/laptop/day`.
     pub budget: Arc<str>,
-    /// The window's number. Numbers grow: a clock that jumps back never reopens one.
+    /// The window's number. Numbers increase, so a clock that jumps back never reopens a
+    /// window.
     pub window: i64,
     /// The whole budget.
     pub limit: Cost,
     /// The slice. Less is granted if less is left.
     pub amount: Cost,
-    /// The part of it that is of use. Nothing is granted if less is left.
+    /// The minimum that is useful. Nothing is granted if less is left.
     pub least: Cost,
-    /// What a window begins with that has no lease yet, nor had the one before. `None` if
-    /// it begins with nothing.
+    /// The usage with which a window begins if neither it nor the previous one has a lease.
+    /// `None` if it begins with zero.
     pub opening: Option<Opening>,
 }
 
-/// The usage that a new budget begins with: a key may have been used before it had one.
+/// The usage with which a new budget begins: a key may have been used before it had a budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// Whose usage.
+    /// The party whose usage counts.
     pub payer: Payer,
     /// From this Unix time on, in milliseconds, rounded down to a quarter hour.
     pub since_millis: i64,
 }
 
-/// Whose usage a budget limits.
+/// The party whose usage a budget limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Payer {
@@ -44,7 +45,7 @@ pub enum Payer {
 }
 
 impl Payer {
-    /// The column of the rollups and the name in it; `None` for all.
+    /// The column of the rollups and the name in it; `None` for everyone.
     pub(super) fn column(&self) -> Option<(&'static str, &str)> {
         match self {
             Self::Everyone => None,
@@ -55,7 +56,7 @@ impl Payer {
 }
 
 impl LeaseRequest {
-    /// What is granted where that much is taken.
+    /// The amount to grant if that much is taken.
     pub(super) fn granted_of(&self, taken: Cost) -> Option<Cost> {
         let left = self.limit - taken;
         let amount = self.amount.min(left);
@@ -68,7 +69,7 @@ impl LeaseRequest {
 pub struct LeaseDecision {
     /// The lease, unless too little is left.
     pub lease: Option<Lease>,
-    /// What was settled or leased of the window before, by all nodes.
+    /// The amount of the window that was settled or leased before, by all nodes.
     pub taken: Cost,
 }
 
@@ -81,6 +82,6 @@ pub struct Lease {
     pub budget: Arc<str>,
     /// The window.
     pub window: i64,
-    /// What may be spent.
+    /// The amount that may be spent.
     pub amount: Cost,
 }

@@ -1,7 +1,7 @@
 //! Durable stores behind one trait.
 //!
-//! A store is synchronous and owned by one thread: the writer's, or that of a command.
-//! Every operation is idempotent, so what failed half-way is simply repeated.
+//! A store is synchronous and owned by one thread: the writer's, or that of a command. Every
+//! operation is idempotent, so one that failed half-way is simply repeated.
 
 mod access;
 mod error;
@@ -26,7 +26,7 @@ pub use access::{
 };
 pub use error::StoreError;
 pub use lease::{Lease, LeaseDecision, LeaseRequest, Opening, Payer};
-pub use place::StorePlace;
+pub use place::{StorePlace, StoreSchema};
 pub use postgres::{PostgresAccess, PostgresStore, PostgresUrl, PostgresUrlError};
 pub use sqlite::{SqliteAccess, SqliteStore};
 
@@ -35,8 +35,8 @@ pub type RepriceFn<'a> = dyn FnMut(&RepriceSubject) -> Option<Arc<PriceCard>> + 
 
 /// Keeps the ledger's rows, rollups and leases.
 pub trait Store: Send {
-    /// Writes entries. Rows that are already there stay as they are, so delivering an
-    /// entry twice writes it once.
+    /// Writes entries. Existing rows do not change, so an entry that is delivered twice is
+    /// written once.
     ///
     /// # Errors
     ///
@@ -51,14 +51,14 @@ pub trait Store: Send {
     /// Fails if the store cannot be read or written.
     fn recover(&mut self) -> Result<u64, StoreError>;
 
-    /// Removes the rows of all days before this one. Rollups stay.
+    /// Removes the rows of all days before this one. Rollups are kept.
     ///
     /// # Errors
     ///
     /// Fails if a day cannot be removed.
     fn drop_before(&mut self, day: Day) -> Result<Vec<Day>, StoreError>;
 
-    /// Sums usage, from rollups: by time, then the dearest first, then by name.
+    /// Sums usage from rollups, ordered by time, then most expensive first, then by name.
     ///
     /// # Errors
     ///
@@ -86,8 +86,8 @@ pub trait Store: Send {
     /// Fails if the store cannot be read at all.
     fn verify(&mut self) -> Result<VerifyReport, StoreError>;
 
-    /// Prices past attempts anew. Rows stay; a difference becomes a compensating row made
-    /// at `made_millis`.
+    /// Reprices past attempts. Rows do not change; a difference becomes a compensating row,
+    /// dated `made_millis`.
     ///
     /// # Errors
     ///
@@ -100,16 +100,16 @@ pub trait Store: Send {
         price: &mut RepriceFn<'_>,
     ) -> Result<RepriceReport, StoreError>;
 
-    /// Grants a lease of what is left of a budget to this run: settled + leased ≤ limit
-    /// holds at every moment, over all processes.
+    /// Grants this run a lease of the remaining budget: settled + leased ≤ limit at every
+    /// moment, over all processes.
     ///
     /// # Errors
     ///
-    /// Fails if the store cannot be written; then nothing is granted.
+    /// Fails if the store cannot be written, and then grants nothing.
     fn grant_lease(&mut self, request: &LeaseRequest) -> Result<LeaseDecision, StoreError>;
 
-    /// Ends a lease: what was spent is settled, the rest is free again. Ending it a second
-    /// time changes nothing.
+    /// Ends a lease: the spent amount is settled and the remainder released. Ending it again
+    /// changes nothing.
     ///
     /// # Errors
     ///

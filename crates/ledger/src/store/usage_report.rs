@@ -1,6 +1,6 @@
 //! Usage reports: one statement for every database, and the order of its rows.
 //!
-//! Both databases have the same rollups. What differs is how a column is read.
+//! Both databases have the same rollups. They differ only in how a column is read.
 
 use std::cmp::Reverse;
 
@@ -13,15 +13,19 @@ const HOUR: i64 = 4;
 const DAY: i64 = 96;
 
 /// The columns before the groups.
-const SUMS: usize = 13;
+const SUMS: usize = 14;
 
 /// The statement of a query. Its parameters are those of [`range`].
 pub(super) fn statement(query: &UsageQuery) -> String {
     // Offsets of zones are multiples of a quarter hour.
     let offset = i64::from(query.utc_offset_minutes).div_euclid(15);
-    let (cost, unpriced) = match query.as_recorded {
-        true => ("cost", "unpriced"),
-        false => ("cost + correction", "unpriced - repriced"),
+    let (cost, unpriced, estimated_cost) = match query.as_recorded {
+        true => ("cost", "unpriced", "estimated_cost"),
+        false => (
+            "cost + correction",
+            "unpriced - repriced",
+            "estimated_cost + estimated_correction",
+        ),
     };
     let sums: [&str; SUMS] = [
         "requests",
@@ -37,12 +41,13 @@ pub(super) fn statement(query: &UsageQuery) -> String {
         unpriced,
         "estimated",
         "lost",
+        estimated_cost,
     ];
     let mut inner = Vec::new();
     let mut outer = Vec::new();
     let mut joins = String::new();
     for (index, sum) in sums.iter().enumerate() {
-        // A sum over no rows is null, and PostgreSQL's sum of integers is no integer.
+        // A sum over no rows is null, and PostgreSQL's sum of integers is not an integer.
         inner.push(format!(
             "CAST(coalesce(sum({sum}), 0) AS bigint) AS s{index}"
         ));
@@ -53,7 +58,7 @@ pub(super) fn statement(query: &UsageQuery) -> String {
         let column = match group {
             GroupBy::Hour => format!("(quarter + {offset}) / {HOUR}"),
             GroupBy::Day => format!("(quarter + {offset}) / {DAY}"),
-            // Summed by number, named afterwards.
+            // Sum by number, then look up the names.
             named => {
                 joins.push_str(&format!(
                     " LEFT JOIN name n{index} ON n{index}.id = g{index}"
@@ -84,7 +89,7 @@ pub(super) fn statement(query: &UsageQuery) -> String {
     )
 }
 
-/// The quarter hours of a query, the end excluded.
+/// The quarter hours of a query, excluding the end.
 pub(super) fn range(query: &UsageQuery) -> [i64; 2] {
     let until = query.until_millis.saturating_add(QUARTER_MS - 1);
     [
@@ -126,11 +131,12 @@ pub(super) fn row<E>(
         unpriced: count(10)?,
         estimated: count(11)?,
         lost: count(12)?,
+        estimated_cost: Cost::from_nanodollars(number(13)?),
     };
     Ok(UsageRow { group, sums })
 }
 
-/// Sorts the rows of a report: by time, then the dearest first, then by name.
+/// Sorts the rows of a report by time, then most expensive first, then by name.
 pub(super) fn sort(by: &[GroupBy], rows: &mut [UsageRow]) {
     rows.sort_by_cached_key(|row| {
         let times = row.group.iter().zip(by).filter(|(_, by)| is_time(**by));

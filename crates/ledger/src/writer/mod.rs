@@ -1,8 +1,8 @@
 //! The writer: entries go into a bounded queue, a thread writes them to a store.
 //!
-//! Nothing on a request's path waits: [`LedgerSender::send`] locks, pushes and returns.
-//! The thread belongs to [`Ledger`] and ends with it. `queue` is between the two, `thread`
-//! is the loop, `spool` keeps entries while the store cannot be written, `status` counts.
+//! Nothing on a request's path waits: [`LedgerSender::send`] locks, pushes and returns. The
+//! thread belongs to [`Ledger`] and ends with it. `queue` connects the two, `thread` is the
+//! loop, `spool` keeps entries while the store cannot be written, `status` counts.
 
 mod pseudonyms;
 mod queue;
@@ -25,22 +25,22 @@ use thread::WriterThread;
 pub use pseudonyms::Pseudonyms;
 pub use status::{LedgerStatus, StatusSnapshot};
 
-/// Opens the store, again and again until it can be opened.
+/// Opens the store; called until it succeeds.
 pub type OpenStore = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
 
-/// How a ledger writes.
+/// The configuration of a ledger's writer.
 pub struct WriterOptions {
-    /// Entries that may wait in memory. More are spooled, or dropped and counted.
+    /// Maximum entries that wait in memory. Further ones are spooled, or dropped and counted.
     pub capacity: usize,
     /// How long entries are gathered before they are committed together.
     pub commit: Duration,
-    /// How long to wait before a store that failed is tried again.
+    /// How long to wait before retrying a store that failed.
     pub retry: Duration,
     /// A file for entries that do not fit into memory, and for those left at the end.
     pub spool: Option<PathBuf>,
-    /// Largest size of that file.
+    /// Maximum size of that file.
     pub spool_bytes: u64,
-    /// Days that rows are kept; `None` for ever.
+    /// How many days rows are kept; `None` means forever.
     pub retention_days: Option<u32>,
     /// Replaces names of end users.
     pub pseudonyms: Option<Pseudonyms>,
@@ -64,7 +64,7 @@ impl WriterOptions {
     }
 }
 
-/// A running writer. Dropping it writes what is queued and ends the thread.
+/// A running writer. Dropping it writes the queued entries and ends the thread.
 pub struct Ledger {
     sender: LedgerSender,
     thread: Option<JoinHandle<()>>,
@@ -120,13 +120,13 @@ impl LedgerSender {
         }
     }
 
-    /// What became of the entries.
+    /// The state of the entries.
     pub fn status(&self) -> StatusSnapshot {
         self.status.snapshot()
     }
 
-    /// Waits until everything sent before is written or spooled, at most `timeout`. Returns
-    /// whether it is.
+    /// Waits up to `timeout` until all earlier entries are written or spooled. Returns whether
+    /// they are.
     pub fn flush(&self, timeout: Duration) -> bool {
         self.queue.flush(timeout)
     }

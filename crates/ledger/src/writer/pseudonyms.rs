@@ -1,21 +1,21 @@
-//! End users by a keyed hash instead of their name.
+//! Keyed hashes instead of the names of end users.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// Replaces names by pseudonyms that only the holder of the key can recompute.
+/// Replaces names with pseudonyms that only the holder of the key can recompute.
 #[derive(Clone)]
 pub struct Pseudonyms {
     key: [u8; 32],
 }
 
 impl Pseudonyms {
-    /// Reads the key from a file, or makes one from `random`.
+    /// Reads the key from a file, or creates one from `random`.
     ///
     /// # Errors
     ///
-    /// Fails if the file cannot be read, or written when it is missing.
+    /// Fails if the file cannot be read, or is missing and cannot be written.
     pub fn load(path: &Path, random: impl FnOnce() -> [u8; 32]) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use crate::rows::LedgerEntry;
 
-/// Entries that end a gathering early.
+/// The number of entries that ends a gathering early.
 const BATCH: usize = 2_048;
 
 #[derive(Default)]
 struct QueueState {
     entries: VecDeque<LedgerEntry>,
-    /// Entries ever pushed, and how many of them the writer has dealt with.
+    /// The number of entries ever pushed, and of those that the writer has processed.
     pushed: u64,
     handled: u64,
     flushing: usize,
@@ -29,7 +29,7 @@ pub(super) struct EntryQueue {
     handled: Condvar,
 }
 
-/// What the writer got.
+/// The result of waiting for entries.
 pub(super) struct Gathered {
     pub(super) entries: VecDeque<LedgerEntry>,
     pub(super) closed: bool,
@@ -46,7 +46,7 @@ impl EntryQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState> {
-        // A poisoned queue is still a queue.
+        // A poisoned queue is still consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -92,7 +92,7 @@ impl EntryQueue {
         }
     }
 
-    /// Reports entries as dealt with.
+    /// Reports entries as processed.
     pub(super) fn mark_handled(&self, count: usize) {
         let mut state = self.lock();
         state.handled += count as u64;

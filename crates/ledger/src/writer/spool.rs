@@ -1,8 +1,7 @@
 //! A bounded file of entries that wait for the store.
 //!
-//! One JSON object per line, appended. Entries are delivered from the front and the file is
-//! removed once all are: a crash between the two delivers some twice, which stores
-//! tolerate.
+//! One JSON object per line, appended. Entries are delivered from the front, and the file is
+//! removed once all have been. A crash in between delivers some twice, which stores tolerate.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
@@ -38,8 +37,8 @@ impl Spool {
         self.delivered >= self.length
     }
 
-    /// Appends finished requests, and returns how many fit. An open attempt need not
-    /// survive: its request is finished by the time that it would be delivered, or lost.
+    /// Appends finished requests, and returns how many fit. An open attempt need not be kept:
+    /// by the time of its delivery, its request is finished or lost.
     pub(super) fn append<'a>(
         &mut self,
         entries: impl Iterator<Item = &'a LedgerEntry>,
@@ -89,7 +88,7 @@ impl Spool {
                 break;
             }
             position += read as u64;
-            // A line that a crash cut short is no entry.
+            // A line that a crash cut short is not an entry.
             entries.extend(serde_json::from_slice::<LedgerEntry>(&line).ok());
         }
         Ok((entries, position))

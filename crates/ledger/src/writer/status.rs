@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// What became of the entries.
+/// The state of the entries.
 #[derive(Default)]
 pub struct LedgerStatus {
     written: AtomicU64,

@@ -1,4 +1,4 @@
-//! The writer's loop: gather, write, and keep what cannot be written.
+//! The writer's loop: gather entries, write them, and keep those that cannot be written.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::spool::Spool;
 use super::status::LedgerStatus;
 use super::{OpenStore, WriterOptions};
 
-/// Entries kept in memory for a store that cannot be written, before they go to the file.
+/// Entries kept in memory while the store cannot be written, before they go to the file.
 const IN_MEMORY: usize = 8_192;
 /// How long to sleep when there is nothing to do; retention is checked at least this often.
 const IDLE: Duration = Duration::from_secs(3_600);
@@ -28,7 +28,7 @@ pub(super) struct WriterThread {
     spool: Option<Spool>,
     /// Entries that are not written yet, oldest first.
     pending: VecDeque<LedgerEntry>,
-    /// Whether what earlier processes left open was looked for.
+    /// Whether open attempts of earlier processes have been recovered.
     recovered: bool,
     /// The day on which old days were last dropped.
     swept: Option<Day>,
@@ -99,7 +99,7 @@ impl WriterThread {
         }
     }
 
-    /// Writes what is there, and notes a change of availability once.
+    /// Writes the waiting entries, and logs a change of availability once.
     fn deliver(&mut self) {
         match self.try_deliver() {
             Ok(()) => {
@@ -108,7 +108,7 @@ impl WriterThread {
                 }
             }
             Err(error) => {
-                // A store that failed is opened anew: its file may be another one.
+                // A store that failed is reopened, because its file may have been replaced.
                 if self.status.set_available(false) {
                     tracing::warn!(%error, "the ledger cannot be written; entries wait");
                 }
@@ -144,7 +144,7 @@ impl WriterThread {
         while let Some(spool) = self.spool.as_mut().filter(|spool| !spool.is_empty()) {
             let read = spool.next_chunk();
             let Ok((entries, position)) = read else {
-                // A file that cannot be read must not hold up what follows.
+                // A spool that cannot be read must not block later entries.
                 break;
             };
             store.write(&entries)?;
@@ -153,8 +153,8 @@ impl WriterThread {
                 break;
             }
         }
-        // After the spool, which may have the rows of what looks lost; and once, because a
-        // store that is opened anew would take this process's own attempts for lost.
+        // After the spool, which may have the rows of seemingly lost attempts; and only once,
+        // because a reopened store would take this process's own attempts for lost.
         if !self.recovered {
             let lost = store.recover()?;
             self.recovered = true;
@@ -181,13 +181,14 @@ impl WriterThread {
         Ok(())
     }
 
-    /// Moves what does not fit into memory to the file, and drops what fits nowhere.
+    /// Moves entries that do not fit into memory to the file, and drops those that fit
+    /// nowhere.
     fn make_room(&mut self, kept: usize) {
         if self.pending.len() <= kept {
             return;
         }
         if let Some(spool) = &mut self.spool {
-            // In order: everything that waits goes to the file.
+            // To keep the order, all waiting entries go to the file.
             if let Ok(spooled) = spool.append(self.pending.iter()) {
                 self.status.add_spooled(spooled);
                 let finished = |entry: &&LedgerEntry| matches!(entry, LedgerEntry::Finished(_));
@@ -197,7 +198,7 @@ impl WriterThread {
                 return;
             }
         }
-        // Without a file, memory holds as many as the queue; at the end, none.
+        // Without a file, memory holds as many entries as the queue; at the end, none.
         let kept = if kept == 0 { 0 } else { self.options.capacity };
         let excess = self.pending.len().saturating_sub(kept);
         if excess > 0 {

@@ -73,7 +73,7 @@ mod same_as_every_store {
     store_tests!(Database::new());
 }
 
-/// Starts this test's own program again, to run one test in a process of its own.
+/// Starts this test's own program again, to run one test in a separate process.
 fn child(test: &str, url: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -85,7 +85,7 @@ fn child(test: &str, url: &str) -> Command {
 
 #[test]
 fn opens_the_database_of_its_parent() {
-    // Does nothing by itself; other tests run it in processes of their own.
+    // Does nothing by itself; other tests run it in separate processes.
     if let Some(url) = majordomo_testkit::started(CHILD) {
         let mut store = PostgresStore::open(url.parse().unwrap()).unwrap();
         let n = std::process::id();
@@ -246,7 +246,7 @@ fn a_connection_that_the_server_ends_is_replaced() {
          WHERE datname = current_database() AND application_name = 'majordomo'",
     );
     assert_eq!(ended, "1");
-    // The request that was open meanwhile ends, and is not lost.
+    // The request that was open in the meantime ends, and is not lost.
     let row = finished(id, "laptop", vec![attempt(1, "up/m", 100, 10)]);
     sender.send(LedgerEntry::Finished(row));
     drop(ledger);

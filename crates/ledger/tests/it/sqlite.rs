@@ -58,7 +58,7 @@ fn rows_without_rollups_are_caught_up() {
     let folder = Folder::new();
     let mut store = SqliteStore::open(folder.path()).unwrap();
     store.write(&[simple(0, 1, "a")]).unwrap();
-    // A crash after the day's commit: the rollups are those of before.
+    // A crash after the day's commit: the rollups are unchanged.
     let copy = tempfile::tempdir().unwrap();
     crashed(&folder.path(), copy.path());
     store.write(&[simple(1, 2, "a")]).unwrap();

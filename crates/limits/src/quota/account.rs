@@ -1,9 +1,8 @@
 //! One window of one budget, as this node spends it.
 //!
-//! Reservations are held against leases: open + spent ≤ leased, except where spending is
-//! only counted. What an attempt used is settled against the oldest lease; a lease that is
-//! spent is closed. The lock is held for a few instructions and never while the backend is
-//! called.
+//! Reservations are held against leases: open + spent ≤ leased, unless spending is only
+//! counted. The usage of an attempt is settled against the oldest lease; a spent lease is
+//! closed. The lock is held for a few instructions and never while the backend is called.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,13 +15,13 @@ use super::lease::{BudgetOpening, ClosedLease, LeaseAsk, LeaseBackend, LeaseGran
 use super::level_id::LevelId;
 use crate::policy::{BudgetWindow, Nanodollars};
 
-/// After a store granted less than asked, it is not asked for more than it had for this
-/// long.
+/// For this long after a store granted less than requested, no request exceeds what it had
+/// left.
 const DRY: Duration = Duration::from_millis(200);
-/// After a store could not be reached, it is not asked again for this long.
+/// For this long after a store could not be reached, it gets no further request.
 const DOWN: Duration = Duration::from_secs(1);
 
-/// What an account is for.
+/// The budget and window of an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AccountTerms {
     pub(crate) level: LevelId,
@@ -43,17 +42,17 @@ pub(crate) struct Account {
     replied: Notify,
 }
 
-/// Money held of one account.
+/// Money reserved from one account.
 pub(crate) struct HeldMoney {
     pub(crate) account: Arc<Account>,
     pub(crate) amount: Nanodollars,
 }
 
-/// Whether a reservation is held.
+/// The outcome of a reservation.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
     Held,
-    /// A lease was asked for; try again when there are more replies than these.
+    /// A lease was requested; try again after more replies than these.
     Waiting {
         replies: u64,
     },
@@ -88,7 +87,7 @@ impl Account {
         })
     }
 
-    /// Waits until the backend has replied more often than that.
+    /// Waits until the backend has replied more than this many times.
     pub(crate) async fn replied_after(&self, replies: u64) {
         loop {
             let next = self.replied.notified();
@@ -103,7 +102,7 @@ impl Account {
     pub(crate) fn hold(self: &Arc<Self>, now: Duration, amount: Nanodollars) -> Hold {
         let mut state = self.lock();
         state.last_used = now;
-        // Nothing fits into a budget of nothing, whatever its store says.
+        // Nothing fits a budget of zero, whatever its store contains.
         let none = self.terms.strict && self.terms.limit == Nanodollars::ZERO;
         if state.available() < amount && !none {
             self.ask(state, now, amount);
@@ -139,7 +138,8 @@ impl Account {
         Hold::Short { left }
     }
 
-    /// Asks what is taken, unless that is known. Returns how often the backend has replied.
+    /// Asks the backend how much is taken, unless that is known. Returns the number of its
+    /// replies so far.
     pub(super) fn look(self: &Arc<Self>, now: Duration) -> Option<u64> {
         let state = self.lock();
         if state.known {
@@ -152,8 +152,8 @@ impl Account {
         Some(replies)
     }
 
-    /// Asks for a lease that makes an amount available, or for the next slice if that is
-    /// nothing. Does not, if that is known to be in vain.
+    /// Requests a lease that makes an amount available, or the next slice if the amount is
+    /// zero; does nothing if the request is known to fail.
     fn ask(
         self: &Arc<Self>,
         mut state: MutexGuard<'_, AccountState>,
@@ -163,7 +163,7 @@ impl Account {
         if !state.may_ask(now) {
             return;
         }
-        // More than the amount if less was leased than is spent: estimates can be too low.
+        // Exceeds the amount if spending exceeds the leases, because estimates can be too low.
         let missing = amount.plus(state.open).plus(state.spent);
         let missing = missing.minus(state.leased);
         let least = match amount {
@@ -180,7 +180,7 @@ impl Account {
         self.send(state, now, amount, least);
     }
 
-    /// The most that all nodes may lease.
+    /// The maximum that all nodes together may lease.
     fn ceiling(&self) -> Nanodollars {
         match self.terms.strict {
             true => self.terms.limit,
@@ -238,7 +238,8 @@ impl Account {
                 if grant.amount < asked.amount {
                     state.dry_until = asked.at + DRY;
                 }
-                // What was passed before this node looked was announced then.
+                // Steps that were passed before this node's first reply have already been
+                // announced.
                 let settled = state.settled();
                 state.alerted.note_first(settled, self.terms.limit);
             }
@@ -247,7 +248,7 @@ impl Account {
         self.replied.notify_waiters();
     }
 
-    /// Ends a reservation with what was used.
+    /// Ends a reservation with the used amount.
     pub(crate) fn settle(&self, held: Nanodollars, used: Nanodollars) {
         let mut state = self.lock();
         state.open = state.open.minus(held);
@@ -261,19 +262,20 @@ impl Account {
         }
     }
 
-    /// Stops spending: what is left is given back when the last reservation ends.
+    /// Stops spending: the remainder is returned when the last reservation ends.
     pub(crate) fn retire(&self) {
         let mut state = self.lock();
         state.retired = true;
         self.close_and_unlock(state);
     }
 
-    /// Closes leases that are spent, or all of a retired account.
+    /// Closes spent leases, or all leases of a retired account.
     fn close_and_unlock(&self, mut state: MutexGuard<'_, AccountState>) {
         let mut closed: Vec<(i64, Nanodollars, Nanodollars)> = Vec::new();
         let all = state.retired && state.reservations == 0 && state.asked.is_none();
         while let Some((id, amount)) = state.leases.front().copied() {
-            // While a reservation is open, the last lease takes what settles above it.
+            // While a reservation is open, the last lease absorbs amounts that settle above
+            // it.
             let kept = state.leases.len() == 1 && state.reservations > 0;
             if !all && (state.spent < amount || kept) {
                 break;
@@ -317,13 +319,13 @@ impl Account {
         });
     }
 
-    /// What is settled and what is reserved, as far as this node knows.
+    /// The settled and reserved amounts known to this node.
     pub(crate) fn usage(&self) -> (Nanodollars, Nanodollars) {
         let state = self.lock();
         (state.settled(), state.open)
     }
 
-    /// Whether the limit is passed, as far as this node knows.
+    /// Whether this node knows that the limit is exceeded.
     pub(crate) fn is_over(&self) -> bool {
         let (settled, open) = self.usage();
         settled.plus(open) > self.terms.limit
@@ -335,7 +337,7 @@ impl Account {
         (state.reservations, state.open)
     }
 
-    /// The steps that were announced.
+    /// The announced steps.
     pub(super) fn alerted(&self) -> AlertSteps {
         self.lock().alerted
     }

@@ -7,48 +7,48 @@ use super::alert::AlertSteps;
 use super::demand::Demand;
 use crate::policy::Nanodollars;
 
-/// What this node knows of an account, behind its lock.
+/// This node's state of an account, behind its lock.
 #[derive(Default)]
 pub(super) struct AccountState {
     /// Ids and amounts, oldest first.
     pub(super) leases: VecDeque<(i64, Nanodollars)>,
     /// The sum of the leases.
     pub(super) leased: Nanodollars,
-    /// What was settled and is not part of a closed lease.
+    /// The settled amount that is not part of a closed lease.
     pub(super) spent: Nanodollars,
     /// The sum of the live reservations.
     pub(super) open: Nanodollars,
     pub(super) reservations: u64,
-    /// Taken by others, or by leases of ours that are closed.
+    /// Taken by other nodes, or by closed leases of this one.
     pub(super) elsewhere: Nanodollars,
     /// Whether the backend has granted or refused a lease.
     pub(super) known: bool,
-    /// How often the backend replied.
+    /// The number of the backend's replies.
     pub(super) replies: u64,
-    /// The lease that is being asked for.
+    /// The lease that has been requested.
     pub(super) asked: Option<Asked>,
-    /// The backend is not asked before for more than it is known to have.
+    /// Until then, no request exceeds what the backend is known to have.
     pub(super) dry_until: Duration,
-    /// The backend could not be reached and is not asked before.
+    /// Until then, the backend gets no request, because it could not be reached.
     pub(super) down_until: Option<Duration>,
     pub(super) last_used: Duration,
     pub(super) demand: Demand,
     pub(super) alerted: AlertSteps,
-    /// Nothing is reserved any more; leases are closed with the last reservation.
+    /// No further reservations are made; leases are closed with the last reservation.
     pub(super) retired: bool,
 }
 
-/// A lease that is being asked for.
+/// A lease that has been requested.
 pub(super) struct Asked {
     pub(super) at: Duration,
     pub(super) amount: Nanodollars,
     pub(super) leased: Nanodollars,
-    /// Settled in leases closed since.
+    /// The amount settled in leases that have been closed since.
     pub(super) closed: Nanodollars,
 }
 
 impl AccountState {
-    /// Whether a question to the backend may be answered.
+    /// Whether the backend may be asked.
     pub(super) fn may_ask(&self, now: Duration) -> bool {
         let down = self.down_until.is_some_and(|until| now < until);
         self.asked.is_none() && !self.retired && !down
@@ -58,12 +58,12 @@ impl AccountState {
         self.leased.minus(self.open.plus(self.spent))
     }
 
-    /// Settled by all nodes, as of the last grant, and by this one since.
+    /// The amount settled by all nodes until the last grant, and by this node since.
     pub(super) fn settled(&self) -> Nanodollars {
         self.elsewhere.plus(self.spent)
     }
 
-    /// Less than half of what two seconds take is left.
+    /// Less than half of two seconds' spending is left.
     pub(super) fn is_low(&self) -> bool {
         self.available().0 < self.demand.recent().0 / 2
     }

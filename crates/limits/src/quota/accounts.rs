@@ -1,4 +1,5 @@
-//! The budgets of one level: the account of each window, and what outlives an account.
+//! The budgets of one level: the account of each window, and the state that outlives an
+//! account.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use crate::policy::{BudgetWindow, LimitPolicy, Nanodollars, UnpricedPolicy, When
 /// How long an idle level remembers that an alert was sent.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3_600);
 
-/// Why an amount is not held.
+/// Why an amount is not reserved.
 pub(super) enum NotHeld {
     Waiting { account: Arc<Account>, replies: u64 },
     Refused(Refusal),
@@ -31,13 +32,13 @@ pub(super) struct Accounts {
 }
 
 struct WindowState {
-    /// The largest number seen: a clock that jumps back reopens no window.
+    /// The largest window number seen, so that a clock that jumps back reopens no window.
     number: i64,
     account: Option<Arc<Account>>,
     announced: Option<Announced>,
 }
 
-/// What an account that was idle had announced: its successor does not repeat it.
+/// The alerts of a forgotten idle account, so that its successor does not repeat them.
 struct Announced {
     number: i64,
     limit: Nanodollars,
@@ -65,7 +66,7 @@ impl Accounts {
         }
     }
 
-    /// Holds an amount in every window of the budget, or in none. Appends to `held`.
+    /// Reserves an amount in every window of the budget, or in none. Appends to `held`.
     pub(super) fn hold(
         &mut self,
         policy: &LimitPolicy,
@@ -122,7 +123,7 @@ impl Accounts {
         })
     }
 
-    /// The account of the current window, a new one after the window or the limit changed.
+    /// The account of the current window, which is new if the window or the limit changed.
     fn account(
         &mut self,
         policy: &LimitPolicy,
@@ -161,7 +162,7 @@ impl Accounts {
         Some(account)
     }
 
-    /// What is settled and reserved of every budget.
+    /// The settled and reserved amounts of every budget.
     pub(super) fn usage(&mut self, policy: &LimitPolicy, now: Moment) -> Vec<BudgetUsage> {
         let usage = BudgetWindow::ALL.into_iter().filter_map(|window| {
             let account = self.account(policy, now, window)?;
@@ -178,7 +179,7 @@ impl Accounts {
         usage.collect()
     }
 
-    /// Asks the backend about budgets of which nothing is known yet.
+    /// Queries the backend about budgets whose state is unknown.
     pub(super) fn look(&mut self, policy: &LimitPolicy, now: Moment) -> Vec<(Arc<Account>, u64)> {
         let windows = BudgetWindow::ALL.into_iter();
         let asked = windows.filter_map(|window| {
@@ -202,8 +203,7 @@ impl Accounts {
         })
     }
 
-    /// Gives leases back that were not used since. Returns whether nothing is left to
-    /// remember.
+    /// Returns leases that were not used since then. The result is whether no state remains.
     pub(super) fn sweep(&mut self, now: Duration, since: Duration) -> bool {
         for at in 0..self.windows.len() {
             let state = &mut self.windows[at];
@@ -227,7 +227,7 @@ impl Accounts {
         self.retired.is_empty() && self.windows.iter().all(empty)
     }
 
-    /// Gives all leases back, those in use when their reservations end.
+    /// Returns all leases; those in use follow when their reservations end.
     pub(super) fn retire(&mut self) {
         for at in 0..self.windows.len() {
             let account = self.windows[at].account.take();
@@ -247,18 +247,18 @@ impl Accounts {
     }
 }
 
-/// A budget and what is used of it.
+/// A budget and its use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BudgetUsage {
-    /// Whose budget.
+    /// The level whose budget it is.
     pub level: LevelId,
     /// The window.
     pub window: BudgetWindow,
     /// The budget.
     pub limit: Nanodollars,
-    /// What is settled, as far as this node knows.
+    /// The settled amount known to this node.
     pub settled: Nanodollars,
-    /// What this node has reserved.
+    /// The amount that this node has reserved.
     pub reserved: Nanodollars,
     /// The first day of the next window.
     pub reset_day: Option<i64>,

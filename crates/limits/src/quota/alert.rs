@@ -9,7 +9,7 @@ const STEPS: [u8; 3] = [50, 80, 100];
 /// A budget passed a step, for the first time in its window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BudgetAlert {
-    /// Whose budget.
+    /// The level whose budget it is.
     pub level: LevelId,
     /// Its window.
     pub window: BudgetWindow,
@@ -17,13 +17,13 @@ pub struct BudgetAlert {
     pub number: i64,
     /// The budget.
     pub limit: Nanodollars,
-    /// What is settled.
+    /// The settled amount.
     pub settled: Nanodollars,
-    /// 50, 80 or 100. A budget that refuses a request has reached 100.
+    /// 50, 80 or 100. A budget that refuses a request counts as 100.
     pub percent: u8,
 }
 
-/// Receives alerts. Must not block: it is called while a request is settled.
+/// Receives alerts. Must not block, because it is called while a request is settled.
 pub trait AlertSink: Send + Sync {
     /// A budget passed a step.
     fn alert(&self, alert: BudgetAlert);
@@ -37,7 +37,7 @@ impl AlertSink for NoAlerts {
     fn alert(&self, _alert: BudgetAlert) {}
 }
 
-/// The steps that were announced.
+/// The announced steps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AlertSteps {
     done: [bool; STEPS.len()],
@@ -45,7 +45,7 @@ pub(super) struct AlertSteps {
 }
 
 impl AlertSteps {
-    /// Marks what is already passed when a node sees a budget for the first time.
+    /// Marks the steps that are already passed when a node first sees a budget.
     pub(super) fn note_first(&mut self, settled: Nanodollars, limit: Nanodollars) {
         if !std::mem::replace(&mut self.looked, true) {
             let _ = self.passed(settled, limit);

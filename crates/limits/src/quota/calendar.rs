@@ -7,7 +7,7 @@ const DAY_MS: i64 = 86_400_000;
 /// 1970-01-01 is a Thursday: its week begins three days earlier.
 const MONDAY_OFFSET: i64 = 3;
 
-/// A time zone, as far as budgets need it.
+/// The operations on a time zone that budgets need.
 pub trait Calendar: Send + Sync {
     /// The local date at a Unix time in milliseconds, as days since 1970-01-01.
     fn day_of(&self, unix_millis: i64) -> i64;

@@ -1,4 +1,4 @@
-//! How much of a budget is being used: the measure of the next lease.
+//! The current demand on a budget, which determines the next lease.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ const SLICE: Duration = Duration::from_secs(2);
 
 /// Reservations of the last two seconds, and those that wait for a lease.
 ///
-/// A reservation that is refused is no demand: a lease for it would be of no use to it and
+/// A refused reservation does not count as demand: a lease for it would be useless here and
 /// missing elsewhere.
 #[derive(Default)]
 pub(super) struct Demand {
@@ -35,18 +35,18 @@ impl Demand {
         self.current = self.current.plus(amount);
     }
 
-    /// A reservation waits for the lease that is being asked for.
+    /// A reservation waits for the requested lease.
     pub(super) fn waits(&mut self, amount: Nanodollars) {
         self.waiting = self.waiting.plus(amount);
     }
 
-    /// What the next lease should cover. Those who wait are covered once.
+    /// The amount that the next lease should cover. Waiting reservations are covered once.
     pub(super) fn take(&mut self) -> Nanodollars {
         let waiting = std::mem::take(&mut self.waiting);
         self.recent().max(waiting)
     }
 
-    /// What was held lately.
+    /// Recent reservations.
     pub(super) fn recent(&self) -> Nanodollars {
         self.current.max(self.previous)
     }

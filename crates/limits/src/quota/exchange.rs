@@ -1,38 +1,40 @@
-//! The side of an exchange that rates and seats have in common: what is held and until
-//! when, whether a reply is awaited, and whether the store is left alone.
+//! The part of an exchange that rates and seats share: the units held and their expiry,
+//! whether a reply is pending, and whether the store is paused.
 
 use std::time::Duration;
 
 use super::traffic::{StoreView, TrafficGrant};
 
-/// After a store did not respond, a limit is not asked about for this long.
+/// For this long after a store did not respond, there are no exchanges about a limit.
 const AWAY: Duration = Duration::from_secs(1);
-/// An exchange that takes this long is taken for a store that does not respond.
+/// After this time without a reply, the store counts as unresponsive.
 const LATE: Duration = Duration::from_millis(40);
-/// What was not used for this long is given back, and what is used less often is not kept.
+/// A limit that was not used for this long is returned, and one that is used less often is not
+/// kept.
 const WARM: Duration = Duration::from_secs(10);
 
 /// A node's hold on one limit.
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
     held: u64,
-    /// What the store counts as held by this node.
+    /// The units that the store counts as held by this node.
     stored: u64,
-    /// By this node's monotonic clock, which ends before the store's does.
+    /// When the lease ends by this node's monotonic clock, which is earlier than by the
+    /// store's.
     until: Duration,
     pub(super) asked: Option<PendingExchange>,
     pub(super) replies: u64,
     away_until: Duration,
-    /// The share of this node is in effect.
+    /// Whether this node's share is in effect.
     pub(super) alone: bool,
     last_used: Duration,
-    /// It was used twice within [`WARM`].
+    /// Whether it was used twice within [`WARM`].
     repeated: bool,
     /// When the last exchange began.
     pub(super) last: Duration,
 }
 
-/// An exchange without a reply yet.
+/// Whether an exchange awaits its reply.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingExchange {
     pub(super) at: Duration,
@@ -40,12 +42,12 @@ pub(super) struct PendingExchange {
 }
 
 impl Exchange {
-    /// Whether this node decides by its share.
+    /// Whether this node enforces its share.
     pub(super) fn is_alone(&self, now: Duration, store: StoreView) -> bool {
         !store.up || now < self.away_until
     }
 
-    /// What is held now.
+    /// The units held now.
     pub(super) fn held(&self, now: Duration) -> u64 {
         match now < self.until {
             true => self.held,
@@ -53,9 +55,25 @@ impl Exchange {
         }
     }
 
+    /// Whether the lease lasts.
+    pub(super) fn lasts(&self, now: Duration) -> bool {
+        now < self.until
+    }
+
+    /// What was held last, whether or not it still is.
+    pub(super) fn last_held(&self) -> u64 {
+        self.held
+    }
+
     /// Whether the store counts anything as held by this node.
     pub(super) fn is_known(&self, now: Duration) -> bool {
         now < self.until && self.stored.max(self.held) > 0
+    }
+
+    /// Holds that much until the reply of the exchange that begins now.
+    pub(super) fn hold(&mut self, held: u64, now: Duration) {
+        self.held = held;
+        self.until = self.until.max(now + LATE);
     }
 
     /// Uses or gives back some of it.
@@ -68,7 +86,7 @@ impl Exchange {
         self.last = now;
     }
 
-    /// Ends the exchange with its reply. Returns when it began and what it granted.
+    /// Ends the exchange with its reply. Returns its start and its grant.
     pub(super) fn ended(
         &mut self,
         grant: Option<TrafficGrant>,
@@ -89,7 +107,7 @@ impl Exchange {
         }
     }
 
-    /// A request waited long enough: decide alone if that is the store's fault.
+    /// A request has waited long enough: use the share if the store is at fault.
     pub(super) fn expire(&mut self, now: Duration) {
         let late = self.asked.is_some_and(|asked| now >= asked.at + LATE);
         if late {
@@ -97,7 +115,7 @@ impl Exchange {
         }
     }
 
-    /// Nothing that the store has still belongs to this node.
+    /// The store no longer holds any units for this node.
     pub(super) fn forget(&mut self) {
         self.held = 0;
         self.stored = 0;
@@ -111,13 +129,13 @@ impl Exchange {
         self.last_used = now;
     }
 
-    /// No request will come: nothing is worth holding.
+    /// No further request will come, so no units are kept.
     pub(super) fn cool(&mut self) {
         self.repeated = false;
     }
 
-    /// Whether it is worth holding more than is needed: what is used once in a while costs
-    /// less if it is asked for.
+    /// Whether holding more than needed pays off: a rarely used limit costs less if each use
+    /// asks.
     pub(super) fn is_warm(&self, now: Duration) -> bool {
         self.repeated && now.saturating_sub(self.last_used) < WARM
     }

@@ -1,8 +1,8 @@
 //! The generic cell rate algorithm: a leaky bucket that stores one time.
 //!
-//! The bucket is empty of debt at `due`; a charge moves `due` into the future, and time
-//! catches up with it. A bucket fills by its fraction, so another limit keeps the fraction
-//! that was used. Times are picoseconds, which makes rounding irrelevant.
+//! The bucket is free of debt at `due`; a charge moves `due` into the future, and time catches
+//! up with it. The state is a fraction of the burst, so a changed limit keeps the fraction
+//! that was used. Times are in picoseconds, which makes rounding irrelevant.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -29,7 +29,7 @@ impl RateSpec {
         Self { per_minute, burst }
     }
 
-    /// The part of one of several nodes, at least one.
+    /// The share of one of several nodes, at least one unit.
     pub(crate) fn share(self, nodes: u64) -> Self {
         let part = |whole: u64| NonZeroU64::new(whole / nodes.max(1)).unwrap_or(NonZeroU64::MIN);
         Self {
@@ -42,12 +42,12 @@ impl RateSpec {
         self.burst
     }
 
-    /// How long that much takes to leak.
+    /// How long an amount takes to leak.
     pub(crate) fn time_of(self, cost: u64) -> Duration {
         duration(self.span(cost))
     }
 
-    /// How long the bucket takes to leak that much.
+    /// How long the bucket takes to leak an amount.
     fn span(self, cost: u64) -> u128 {
         u128::from(cost) * MINUTE_PS / u128::from(self.per_minute.get())
     }
@@ -59,7 +59,7 @@ pub(crate) struct Gcra {
     spec: RateSpec,
     /// When the bucket is without debt.
     due: u128,
-    /// Counts the times at which a charge found the bucket without debt.
+    /// Counts the charges that found the bucket without debt.
     period: u64,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct RateCharge {
     spec: RateSpec,
     cost: u64,
     period: u64,
-    /// For a rate that nodes share: the exchange before it.
+    /// For a shared rate: the number of the exchange before it.
     exchange: Option<u64>,
 }
 
@@ -98,9 +98,9 @@ impl RateCharge {
 pub struct RateState {
     /// The limit per minute.
     pub limit: u64,
-    /// What may be used now.
+    /// The amount that may be used now.
     pub remaining: u64,
-    /// When all of the burst may be used.
+    /// When the whole burst is available.
     pub reset: Duration,
 }
 
@@ -117,7 +117,7 @@ impl Gcra {
         self.spec
     }
 
-    /// Sets another limit. What was used stays used, as a fraction.
+    /// Sets another limit. The used fraction stays the same.
     pub(crate) fn reconfigure(&mut self, spec: RateSpec) {
         self.spec = spec;
     }
@@ -150,25 +150,25 @@ impl Gcra {
         self.due = self.due.max(picos(now)) + self.spec.span(cost);
     }
 
-    /// Takes a forced charge back, as far as it has not leaked.
+    /// Reverts a forced charge, except for the part that has leaked.
     pub(crate) fn refund(&mut self, now: Duration, cost: u64) {
         let span = self.spec.span(cost);
         self.due = self.due.saturating_sub(span).max(self.due.min(picos(now)));
     }
 
-    /// Forgives what is owed beyond the burst.
+    /// Forgives debt beyond the burst.
     pub(crate) fn cap(&mut self, now: Duration) {
         self.due = self.due.min(picos(now) + self.spec.span(self.spec.burst));
     }
 
-    /// What the bucket contains, rounded up.
+    /// The contents of the bucket, rounded up.
     pub(crate) fn level(&self, now: Duration) -> u64 {
         let debt = self.due.saturating_sub(picos(now));
         let units = (debt * u128::from(self.spec.per_minute.get())).div_ceil(MINUTE_PS);
         u64::try_from(units).unwrap_or(u64::MAX)
     }
 
-    /// Corrects a charge to what was used. What a bucket has leaked since is not refunded.
+    /// Corrects a charge to the used amount. The part that has leaked since is not refunded.
     pub(crate) fn settle(&mut self, now: Duration, charge: RateCharge, used: u64) {
         let (charged, used) = (charge.spec.span(charge.cost), charge.spec.span(used));
         if used > charged {
@@ -254,7 +254,7 @@ mod tests {
         assert!(bucket.charge(START, 1).is_err());
         bucket.settle(START, first, 10);
         assert_eq!(bucket.state(START).remaining, 50);
-        // A minute later the first charge is forgotten: the second stands alone.
+        // A minute later the first charge has leaked, and only the second remains.
         let late = START + Duration::from_secs(120);
         let early = bucket.charge(START, 50).unwrap();
         let _second = bucket.charge(late, 60).unwrap();
@@ -282,8 +282,8 @@ mod tests {
     }
 
     proptest! {
-        /// What is used by any moment is at most the burst and what leaked until then, and
-        /// whoever waits as long as the refusal says is admitted.
+        /// At any moment, usage is at most the burst plus the leaked amount, and a caller that
+        /// waits as long as the refusal states is admitted.
         #[test]
         fn a_bucket_never_gives_more_than_it_accrued(
             limit in 1_u64..100_000,

@@ -1,8 +1,8 @@
 //! Leases: slices of a budget that this node may spend without asking again.
 //!
-//! Wherever budgets are kept, settled + leased ≤ limit holds at every moment, over all
-//! nodes. A lease counts as spent until it is closed, so a node that dies can waste a slice
-//! and never overspend.
+//! Every backend guarantees settled + leased ≤ limit at every moment, over all nodes. A lease
+//! counts as spent until it is closed, so a node that dies can waste a slice but never
+//! overspend.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,30 +16,29 @@ use crate::policy::Nanodollars;
 pub struct LeaseAsk {
     /// The budget, such as `key/laptop/day`.
     pub budget: Arc<str>,
-    /// The window's number; numbers grow.
+    /// The window's number, which increases over time.
     pub window: i64,
-    /// The whole budget; [`Nanodollars::MAX`] where spending is only counted.
+    /// The whole budget; [`Nanodollars::MAX`] if spending is only counted.
     pub limit: Nanodollars,
     /// The slice. Less is granted if less is left.
     pub amount: Nanodollars,
-    /// The part of it that is of use. Nothing is granted if less is left.
+    /// The minimum that is useful. Nothing is granted if less is left.
     pub least: Nanodollars,
-    /// Set until the store has replied once: where a budget is new, what was used before
-    /// it counts.
+    /// Set until the store has replied once: for a new budget, earlier usage counts.
     pub opening: Option<BudgetOpening>,
 }
 
-/// The usage that a new budget begins with.
+/// The usage with which a new budget begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BudgetOpening {
-    /// Whose usage.
+    /// The level whose usage counts.
     pub level: LevelId,
     /// The first local day of the window; `None` if it has no beginning.
     pub since_day: Option<i64>,
 }
 
 impl LeaseAsk {
-    /// What is granted where that much is taken.
+    /// The amount to grant if that much is taken.
     pub fn granted_of(&self, taken: Nanodollars) -> Nanodollars {
         let left = self.limit.minus(taken);
         if left < self.least {
@@ -49,18 +48,18 @@ impl LeaseAsk {
     }
 }
 
-/// What was granted.
+/// A grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseGrant {
     /// Identifies the lease in its store.
     pub id: i64,
-    /// What may be spent; nothing if nothing is left.
+    /// The amount that may be spent; zero if nothing is left.
     pub amount: Nanodollars,
-    /// What was settled or leased before, by all nodes.
+    /// The amount settled or leased before, by all nodes.
     pub taken: Nanodollars,
 }
 
-/// A lease that is over.
+/// A closed lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClosedLease {
     /// The lease's id.
@@ -69,17 +68,17 @@ pub struct ClosedLease {
     pub budget: Arc<str>,
     /// The window.
     pub window: i64,
-    /// What was leased.
+    /// The leased amount.
     pub amount: Nanodollars,
-    /// What was spent; the rest is free again. More than the lease if an estimate was too
+    /// The spent amount; the remainder is released. Exceeds the lease if an estimate was too
     /// low.
     pub spent: Nanodollars,
 }
 
 /// Keeps budgets, for this process or for many.
 ///
-/// Operations of one node take effect in the order in which they are called. Neither may
-/// block: a store is asked elsewhere, and the reply is given later.
+/// Operations of one node take effect in the order of the calls. They must not block: a store
+/// is queried elsewhere, and the reply follows later.
 pub trait LeaseBackend: Send + Sync {
     /// Grants a lease and replies, now or later.
     fn grant(&self, ask: LeaseAsk, reply: LeaseReply);
@@ -93,7 +92,7 @@ pub trait LeaseBackend: Send + Sync {
     }
 }
 
-/// Receives a grant. Dropping it says that the store cannot be reached.
+/// Receives a grant. Dropping it reports that the store cannot be reached.
 pub struct LeaseReply {
     account: Option<Arc<Account>>,
 }
@@ -121,7 +120,7 @@ impl Drop for LeaseReply {
     }
 }
 
-/// Budgets in memory: they begin anew with the process.
+/// Budgets in memory, which start over with the process.
 #[derive(Default)]
 pub struct MemoryLeases {
     windows: Mutex<BTreeMap<Arc<str>, BTreeMap<i64, WindowSums>>>,
@@ -135,7 +134,7 @@ struct WindowSums {
 }
 
 impl MemoryLeases {
-    /// What is settled and what is leased of a budget's window.
+    /// The settled and leased amounts of a budget's window.
     pub fn sums(&self, budget: &str, window: i64) -> (Nanodollars, Nanodollars) {
         let windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         let sums = windows.get(budget).and_then(|all| all.get(&window));
@@ -147,7 +146,7 @@ impl LeaseBackend for MemoryLeases {
     fn grant(&self, ask: LeaseAsk, reply: LeaseReply) {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         let windows_of = windows.entry(Arc::clone(&ask.budget)).or_default();
-        // Windows that are over are of no use once their leases are closed.
+        // Past windows are not needed once their leases are closed.
         windows_of.retain(|number, sums| *number >= ask.window || sums.open > 0);
         let sums = windows_of.entry(ask.window).or_default();
         let taken = sums.settled.plus(sums.leased);

@@ -94,7 +94,7 @@ impl Level {
         Arc::clone(&self.lock().policy)
     }
 
-    /// Holds an amount in every window of the budget, or in none. Appends to `held`.
+    /// Reserves an amount in every window of the budget, or in none. Appends to `held`.
     pub(super) fn hold(
         &self,
         now: Moment,
@@ -114,7 +114,7 @@ impl Level {
         [&state.requests, &state.tokens].map(|bucket| bucket.as_ref().map(|b| b.state(now)))
     }
 
-    /// What is settled and reserved of every budget.
+    /// The settled and reserved amounts of every budget.
     pub fn budgets(&self, now: Moment) -> Vec<BudgetUsage> {
         let LevelState {
             accounts, policy, ..
@@ -122,7 +122,7 @@ impl Level {
         accounts.usage(policy, now)
     }
 
-    /// Asks the backend about budgets of which nothing is known yet.
+    /// Queries the backend about budgets whose state is unknown.
     pub(super) fn look(&self, now: Moment) -> Vec<(Arc<Account>, u64)> {
         let LevelState {
             accounts, policy, ..
@@ -135,7 +135,7 @@ impl Level {
         self.lock().accounts.open()
     }
 
-    /// Gives leases back that were not used since. Returns whether the level as a whole may
+    /// Returns leases that were not used since then. The result is whether the whole level may
     /// be forgotten.
     pub(super) fn sweep(&self, now: Duration, since: Duration) -> bool {
         let mut state = self.lock();
@@ -147,7 +147,7 @@ impl Level {
             && state.last_used <= since
     }
 
-    /// Gives all leases back, those in use when their reservations end.
+    /// Returns all leases; those in use follow when their reservations end.
     pub(super) fn retire(&self) {
         self.lock().accounts.retire();
     }

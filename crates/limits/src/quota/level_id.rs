@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// What limits apply to, from everyone to one end user.
+/// The subjects of limits, from everyone to one end user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum LevelKind {
@@ -45,7 +45,7 @@ impl LevelId {
         Self { kind, name }
     }
 
-    /// The name under which budgets are kept, such as `key/laptop`.
+    /// The name under which budgets are stored, such as `key/laptop`.
     pub(crate) fn path(&self) -> String {
         match self.kind {
             LevelKind::Global => "global".to_owned(),
@@ -56,7 +56,7 @@ impl LevelId {
     }
 }
 
-/// Reads as part of a sentence: the key `laptop`.
+/// Formats as part of a sentence: the key `laptop`.
 impl fmt::Display for LevelId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {

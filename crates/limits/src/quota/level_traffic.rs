@@ -39,7 +39,7 @@ impl Bucket {
         }
     }
 
-    /// Whether nothing is lost if it is forgotten.
+    /// Whether it can be forgotten without loss.
     pub(super) fn is_idle(&self, now: Duration) -> bool {
         match self {
             Self::Own(bucket) => bucket.is_full(now),
@@ -72,7 +72,7 @@ impl Seats {
 
 /// Why a charge is not made.
 pub(super) enum NotCharged {
-    /// Try again when there are more replies than these.
+    /// Try again after more replies than these.
     Waiting {
         kind: TrafficKind,
         replies: u64,
@@ -85,7 +85,7 @@ pub(super) struct SeatsOfLevel {
     pub(super) seats: FairSemaphore,
     pub(super) queue: Duration,
     pub(super) concurrent: u64,
-    /// A reply is awaited that may bring seats; there were that many before.
+    /// A pending reply may bring seats; this many replies came before it.
     pub(super) asking: Option<u64>,
 }
 
@@ -141,11 +141,12 @@ impl Level {
         let none = StoreView {
             up: false,
             nodes: 1,
+            away_for: Duration::ZERO,
         };
         self.traffic.as_deref().map_or(none, StoreView::of)
     }
 
-    /// Sends an exchange. The level must not be locked: the reply may come at once.
+    /// Sends an exchange. The level must not be locked, because the reply may come at once.
     fn send(self: &Arc<Self>, kind: TrafficKind, ask: Option<TrafficAsk>) {
         if let (Some(ask), Some(backend)) = (ask, &self.traffic) {
             backend.exchange(ask, TrafficReply::to(Arc::clone(self), kind));
@@ -252,7 +253,7 @@ impl Level {
         })
     }
 
-    /// Renews what is held, and gives back what is not used.
+    /// Renews held units, and returns unused ones.
     pub(super) fn exchange(self: &Arc<Self>, now: Duration) {
         self.each_shared(
             |rate, store| rate.tick(now, store),
@@ -268,7 +269,7 @@ impl Level {
         );
     }
 
-    /// Sends what has to be asked about each limit that nodes share.
+    /// Sends the due exchanges about limits that nodes share.
     fn each_shared(
         self: &Arc<Self>,
         of_rate: impl Fn(&mut SharedRate, StoreView) -> Option<TrafficAsk>,
@@ -319,7 +320,7 @@ impl Level {
         }
     }
 
-    /// Waits until there are more replies than that.
+    /// Waits until there are more replies than this.
     pub(super) async fn replied_after(&self, kind: TrafficKind, replies: u64) {
         loop {
             let next = self.replied.notified();
@@ -330,7 +331,7 @@ impl Level {
         }
     }
 
-    /// The limit that a wait was for.
+    /// The limit that the wait concerned.
     pub(super) fn refused_by(&self, kind: TrafficKind) -> RefusedBy {
         let traffic = self.lock().policy.traffic;
         let limit = |limit: Option<NonZeroU64>| limit.map_or(0, NonZeroU64::get);
@@ -341,7 +342,7 @@ impl Level {
         }
     }
 
-    /// A request waited long enough for the store.
+    /// A request has waited long enough for the store.
     pub(super) fn expire(&self, kind: TrafficKind, now: Duration) {
         let store = self.store();
         let mut state = self.lock();

@@ -2,10 +2,10 @@
 //!
 //! A caller's [`LimitStack`] has one [`Level`] each for everyone, its team, its key and its
 //! end user. A request is charged at every level or at none; an attempt reserves tokens and
-//! money in a [`Reservation`], which is settled with what was used. Budgets are spent from
+//! money in a [`Reservation`], which is settled with the actual usage. Budgets are spent from
 //! leases of a [`LeaseBackend`], so that several nodes can share them.
 //!
-//! Everything is pure: moments are passed in, and backends are asked through a trait.
+//! Everything is pure: moments are passed in, and backends are called through a trait.
 
 mod account;
 mod account_state;

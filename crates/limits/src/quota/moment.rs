@@ -1,4 +1,4 @@
-//! Time as the caller knows it: nothing here reads a clock.
+//! Time, supplied by the caller: nothing here reads a clock.
 
 use std::time::Duration;
 

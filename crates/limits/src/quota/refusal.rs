@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::level_id::LevelId;
 use crate::policy::{BudgetWindow, Nanodollars, WhenExhausted};
 
-/// A refusal names the level, the limit and when it ends. Nothing was changed.
+/// A refusal names the level, the limit and the time of its end. No state has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Whose limit.
+    /// The level whose limit it is.
     pub level: LevelId,
     /// Which limit.
     pub limit: RefusedBy,
@@ -24,19 +24,19 @@ pub enum RefusedBy {
     Requests(u64),
     /// Tokens per minute.
     Tokens(u64),
-    /// Requests at the same time.
+    /// Concurrent requests.
     Concurrent(u64),
     /// A budget that does not cover the request.
     Budget {
         /// The window.
         window: BudgetWindow,
-        /// The first day on which the next window runs; `None` if there is none.
+        /// The first day of the next window; `None` if there is none.
         reset_day: Option<i64>,
         /// The budget.
         limit: Nanodollars,
-        /// What could still be reserved.
+        /// The amount that could still be reserved.
         left: Nanodollars,
-        /// What is configured to happen.
+        /// The configured action.
         when_exhausted: WhenExhausted,
     },
     /// A budget applies and the price is unknown.

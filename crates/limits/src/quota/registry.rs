@@ -15,12 +15,12 @@ use crate::flow::Flow;
 use crate::policy::{LimitPolicy, Nanodollars};
 
 const SHARDS: usize = 16;
-/// Levels that were not used for this long give their leases back.
+/// Levels that were not used for this long return their leases.
 const IDLE: Duration = Duration::from_secs(30);
 
 type Shard = RwLock<HashMap<LevelId, Arc<Level>>>;
 
-/// The levels of a process. They outlive configurations: what is used stays used.
+/// The levels of a process. They outlive configurations, so usage is kept.
 pub struct LimitRegistry {
     backend: Arc<dyn LeaseBackend>,
     alerts: Arc<dyn AlertSink>,
@@ -29,7 +29,7 @@ pub struct LimitRegistry {
     hasher: RandomState,
 }
 
-/// A level and what is configured for it.
+/// A level and its policy.
 #[derive(Clone, Debug)]
 pub struct LevelPolicy {
     /// The level.
@@ -62,7 +62,7 @@ impl LimitRegistry {
         self.each_shared(|level| level.exchange(now));
     }
 
-    /// Gives back what this node holds of shared rates and seats, as far as it is not in use.
+    /// Returns this node's units of shared rates and seats that are not in use.
     pub fn release(&self, now: Duration) {
         self.each_shared(|level| level.release(now));
     }
@@ -73,20 +73,20 @@ impl LimitRegistry {
         }
         for shard in &self.shards {
             let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
-            // A reply may come at once, and a stack may be made for it.
+            // A reply may come at once and create a stack.
             let levels: Vec<_> = shard.values().cloned().collect();
             drop(shard);
             levels.iter().for_each(&action);
         }
     }
 
-    /// The stack of a caller, whom the tenant's flow tells apart from others who share a
-    /// level. Levels without limits are left out. Versions grow with each configuration; a
-    /// level ignores policies of an older one.
+    /// The stack of a caller, whose flow distinguishes it from other callers at a level.
+    /// Levels without limits are omitted. Each configuration has a larger version; a level
+    /// ignores policies of older versions.
     pub fn stack(&self, version: u64, levels: &[LevelPolicy], tenant: Flow) -> LimitStack {
         let limited = levels.iter().filter_map(|LevelPolicy { id, policy }| {
             if policy.is_unlimited() {
-                // A limit that was removed is removed for good.
+                // Apply the removal of a limit, too.
                 if let Some(level) = self.find(id) {
                     level.configure(version, policy);
                 }
@@ -104,7 +104,7 @@ impl LimitRegistry {
         LimitStack::new(limited, tenant, user)
     }
 
-    /// A level that was used.
+    /// An existing level.
     pub fn find(&self, id: &LevelId) -> Option<Arc<Level>> {
         let shard = self.shard(id).read();
         shard
@@ -131,7 +131,7 @@ impl LimitRegistry {
         &self.shards[(hash % SHARDS as u64) as usize]
     }
 
-    /// Gives unused leases back and forgets end users who are idle. Call it now and then.
+    /// Returns unused leases and forgets idle end users. Call it periodically.
     pub fn sweep(&self, now: Duration) {
         let since = now.saturating_sub(IDLE);
         for shard in &self.shards {
@@ -144,7 +144,7 @@ impl LimitRegistry {
         }
     }
 
-    /// Gives all leases back. Those in use follow when their reservations end.
+    /// Returns all leases; those in use follow when their reservations end.
     pub fn retire(&self) {
         self.each(|level| level.retire());
     }

@@ -1,4 +1,4 @@
-//! Reservations: guards of what an attempt may use.
+//! Reservations: guards of an attempt's maximum usage.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use super::level::Level;
 use super::level_id::LevelId;
 use crate::policy::{BudgetWindow, Nanodollars};
 
-/// Tokens and money that an attempt may use, held at every level.
+/// The tokens and money that an attempt may use, reserved at every level.
 ///
-/// [`settle`](Self::settle) replaces them by what was used. Dropping it gives them back,
-/// as for an attempt that was never sent.
+/// [`settle`](Self::settle) replaces them with the actual usage. Dropping the guard returns
+/// them, as for an attempt that was never sent.
 #[must_use = "a reservation that is dropped is given back"]
 #[derive(Default)]
 pub struct Reservation {
@@ -30,7 +30,7 @@ impl Reservation {
         reservation
     }
 
-    /// Ends it with what was used.
+    /// Ends the reservation with the actual usage.
     pub fn settle(mut self, now: Duration, tokens: u64, cost: Nanodollars) {
         for (level, charge) in self.tokens.drain(..) {
             level.settle_tokens(now, charge, tokens);
@@ -40,7 +40,7 @@ impl Reservation {
         }
     }
 
-    /// The number of budgets in which money is held, and the sum over them.
+    /// The number of budgets in which money is reserved, and the sum.
     pub fn held(&self) -> (u64, Nanodollars) {
         let none = (0, Nanodollars::ZERO);
         self.money.iter().fold(none, |(count, sum), held| {
@@ -53,7 +53,7 @@ impl Reservation {
         self.tokens.is_empty() && self.money.is_empty()
     }
 
-    /// Budgets that are only watched and that this reservation exceeds.
+    /// Budgets with `warn` that this reservation exceeds.
     pub fn exceeded(&self) -> &[(LevelId, BudgetWindow)] {
         &self.over
     }

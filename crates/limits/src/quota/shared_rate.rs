@@ -1,12 +1,12 @@
 //! A rate that several nodes share.
 //!
 //! Charges are paid from units that this node holds. Every charge also fills the bucket of
-//! this node's share, which decides while the store is away: so an outage begins without a
-//! second burst. What was charged meanwhile is reported when the store is back.
+//! this node's share, which decides while the store is unavailable, so an outage begins
+//! without a second burst. Charges during the outage are reported when the store is back.
 //!
-//! A node that holds nothing admits one charge on credit if the limit was far at the last
-//! exchange and every node's credit together is at most a quarter of the burst. So requests
-//! of a key that is rarely used here do not wait for the store.
+//! A node that holds nothing admits one charge on credit if usage was far below the limit at
+//! the last exchange and the credit of all nodes is at most a quarter of the burst. So
+//! requests of a key that is rarely used here do not wait for the store.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::gcra::{Gcra, RateCharge, RateSpec, RateState};
 use super::traffic::{StoreView, TrafficAsk, TrafficGrant};
 use crate::policy::Nanodollars;
 
-/// How often units that are held are renewed.
+/// How often held units are renewed.
 const RENEW: Duration = Duration::from_millis(1_500);
 /// Changes of the period that are remembered.
 const PERIODS: usize = 16;
@@ -29,29 +29,29 @@ pub(super) struct SharedRate {
     share: Gcra,
     nodes: u64,
     exchange: Exchange,
-    /// Used and not yet reported.
+    /// Units that are used and not yet reported.
     spent: u64,
     /// The part of it that the exchange in flight reports.
     reporting: u64,
     refund: u64,
-    /// The number of exchanges so far: what is charged now is reported by the next one.
+    /// The number of exchanges so far; the next one reports current charges.
     number: u64,
     /// The store's period from an exchange on.
     periods: VecDeque<(u64, u64)>,
     demand: Demand,
     last_cost: u64,
     last_grant: u64,
-    /// What the store lacked, and until when it is not asked again for as much.
+    /// The amount that the store lacked, and until when no request is as large.
     dry: Option<(u64, Duration)>,
     free: u64,
-    /// A charge was made on credit since the last reply.
+    /// Whether a charge was made on credit since the last reply.
     on_credit: bool,
 }
 
 /// Why a charge is not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Uncharged {
-    /// Try again when there are more replies than these.
+    /// Try again after more replies than these.
     Waiting { replies: u64 },
     /// The same charge fits after this time.
     Refused(Duration),
@@ -89,7 +89,7 @@ impl SharedRate {
         self.share.reconfigure(spec.share(self.nodes));
     }
 
-    /// Charges, and says what has to be asked of the store.
+    /// Charges, and returns a necessary exchange with the store.
     pub(super) fn charge(
         &mut self,
         now: Duration,
@@ -153,7 +153,7 @@ impl SharedRate {
         })
     }
 
-    /// Gives everything back, at the end of the process.
+    /// Returns everything, at the end of the process.
     pub(super) fn release(&mut self, now: Duration, store: StoreView) -> Option<TrafficAsk> {
         self.exchange.cool();
         let held = self.exchange.held(now) > 0 || self.spent > 0;
@@ -168,7 +168,7 @@ impl SharedRate {
             true => wanted.min(slice).max(least),
             false => least,
         };
-        // What is given back must not be used meanwhile.
+        // Returned units must not be used before the reply.
         let claim = self.exchange.held(now).min(want);
         self.exchange.set_held(claim);
         self.exchange.began(now, least);
@@ -186,6 +186,7 @@ impl SharedRate {
             claim,
             want,
             least,
+            share: 0,
         }
     }
 
@@ -196,7 +197,7 @@ impl SharedRate {
         };
         self.spent -= self.reporting;
         self.reporting = 0;
-        // What was used since the exchange began came out of what is held.
+        // Units used since the exchange began were taken from the held ones.
         self.exchange
             .set_held(grant.usable.saturating_sub(self.spent));
         self.last_grant = grant.usable;
@@ -212,7 +213,7 @@ impl SharedRate {
         }
     }
 
-    /// Corrects a charge to what was used.
+    /// Corrects a charge to the used amount.
     pub(super) fn settle(&mut self, now: Duration, charge: RateCharge, used: u64) {
         let Some(number) = charge.exchange() else {
             self.share.settle(now, charge, used);
@@ -233,7 +234,7 @@ impl SharedRate {
             }
             return;
         }
-        // Reported by the exchange after the one that was the last when it was charged.
+        // The charge is reported by the first exchange after it.
         let reported = self
             .periods
             .iter()
@@ -274,7 +275,7 @@ impl SharedRate {
         }
     }
 
-    /// Whether nothing is held, owed or in debt.
+    /// Whether there are no held units, unreported charges or debt.
     pub(super) fn is_idle(&self, now: Duration) -> bool {
         self.exchange.held(now) == 0 && self.spent == 0 && self.share.is_full(now)
     }
@@ -286,7 +287,7 @@ impl SharedRate {
         }
     }
 
-    /// The share takes over. What is held expires in the store.
+    /// The share takes over. Held units expire in the store.
     fn leave(&mut self, now: Duration) {
         if !std::mem::replace(&mut self.exchange.alone, true) {
             self.share.cap(now);
@@ -295,7 +296,7 @@ impl SharedRate {
         }
     }
 
-    /// The store is back: what the share's bucket contains is reported as used.
+    /// The store is back: the contents of the share's bucket are reported as used.
     fn rejoin(&mut self, now: Duration) {
         if std::mem::replace(&mut self.exchange.alone, false) {
             self.spent = self.spent.max(self.share.level(now));

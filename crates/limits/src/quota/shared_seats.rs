@@ -2,6 +2,11 @@
 //!
 //! A local semaphore has as many units as this node holds seats. Requests in the queue are
 //! demand; seats beyond what is in use are given back when other nodes wait for them.
+//!
+//! A node that loses the store goes on with what it holds while its lease lasts, then with
+//! the part of it that is within its share. The share itself is its own only when no other
+//! node uses what was leased to it: a store that this node alone has lost keeps that much
+//! back from the end of the lease on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +16,13 @@ use super::traffic::{StoreView, TrafficAsk, TrafficGrant};
 use crate::bounds::Bounds;
 use crate::semaphore::FairSemaphore;
 
-/// How often seats that are held are renewed.
+/// How often held seats are renewed.
 const RENEW: Duration = Duration::from_secs(1);
-/// How often, while nodes compete for them.
+/// The same, while nodes compete for seats.
 const CONTENDED: Duration = Duration::from_millis(100);
+/// A store that was away this long has ended this node's lease, informed every other node of what
+/// it keeps back, and seen the leases of before end: twice the length of a lease.
+const SETTLED: Duration = Duration::from_secs(8);
 
 pub(super) struct SharedSeats {
     name: Arc<str>,
@@ -44,16 +52,17 @@ impl SharedSeats {
         self.seats.accept_up_to(capacity);
     }
 
-    /// A request wants a seat. Says what has to be asked of the store.
+    /// A request wants a seat. Returns a necessary exchange with the store.
     pub(super) fn wanted(&mut self, now: Duration, store: StoreView) -> Option<TrafficAsk> {
         self.exchange.used(now);
         if self.exchange.is_alone(now, store) {
-            self.leave(store);
+            self.leave(now, store);
             return None;
         }
-        self.rejoin();
+        let returns = self.exchange.alone;
+        self.rejoin(now);
         self.lapse(now);
-        let missing = self.seats.available() == 0;
+        let missing = self.seats.available() == 0 || returns;
         // While it is contended, the answer is known until the next exchange.
         let settled = self.contended && !self.exchange.is_due(now, CONTENDED);
         let ask = missing && self.exchange.asked.is_none() && !settled;
@@ -63,7 +72,7 @@ impl SharedSeats {
     /// The next exchange, if it is due.
     pub(super) fn tick(&mut self, now: Duration, store: StoreView) -> Option<TrafficAsk> {
         if self.exchange.is_alone(now, store) {
-            self.leave(store);
+            self.leave(now, store);
             return None;
         }
         self.lapse(now);
@@ -75,12 +84,12 @@ impl SharedSeats {
         let often = self.contended || waiting > 0;
         let interval = if often { CONTENDED } else { RENEW };
         self.exchange.is_due(now, interval).then(|| {
-            self.rejoin();
+            self.rejoin(now);
             self.ask(now, store, 0)
         })
     }
 
-    /// Gives everything back that is not in use, at the end of the process.
+    /// Returns all unused seats, at the end of the process.
     pub(super) fn release(&mut self, now: Duration, store: StoreView) -> Option<TrafficAsk> {
         self.exchange.cool();
         let held = self.exchange.held(now) > 0;
@@ -93,7 +102,7 @@ impl SharedSeats {
         let waiting = self.seats.waiting() as u64;
         let spare = self.capacity / (4 * store.nodes);
         let busy = in_use + waiting.max(more);
-        // What others wait for is not kept in reserve.
+        // Seats that other nodes wait for are not kept in reserve.
         let want = match self.contended || !self.exchange.is_warm(now) {
             true => busy,
             false => (busy + spare).max(1),
@@ -116,6 +125,7 @@ impl SharedSeats {
             claim: self.exchange.held(now),
             want,
             least: busy.min(self.capacity),
+            share: self.share(store),
         }
     }
 
@@ -130,7 +140,7 @@ impl SharedSeats {
     pub(super) fn expire(&mut self, now: Duration, store: StoreView) {
         self.exchange.expire(now);
         if self.exchange.is_alone(now, store) {
-            self.leave(store);
+            self.leave(now, store);
         }
     }
 
@@ -147,7 +157,7 @@ impl SharedSeats {
         self.exchange.held(now) == 0 && self.seats.in_use() == 0
     }
 
-    /// What was held and not renewed belongs to others.
+    /// Seats that were not renewed belong to other nodes.
     fn lapse(&mut self, now: Duration) {
         let over = !self.exchange.alone && self.exchange.held(now) == 0;
         if over && self.seats.total() > 0 {
@@ -155,23 +165,29 @@ impl SharedSeats {
         }
     }
 
-    /// The share takes over; seats in use stay in use.
-    fn leave(&mut self, store: StoreView) {
-        let share = (self.capacity / store.nodes).max(1);
-        let begins = !std::mem::replace(&mut self.exchange.alone, true);
-        if begins {
-            self.exchange.forget();
-            self.contended = false;
-        }
-        if self.seats.total() != share {
-            self.seats.resize(share);
+    /// The node decides alone; seats in use stay in use.
+    fn leave(&mut self, now: Duration, store: StoreView) {
+        self.exchange.alone = true;
+        self.contended = false;
+        let share = self.share(store);
+        let total = match self.exchange.lasts(now) {
+            true => self.exchange.held(now),
+            false if store.away_for >= SETTLED => share,
+            false => self.exchange.last_held().min(share),
+        };
+        if self.seats.total() != total {
+            self.seats.resize(total);
         }
     }
 
-    /// The store is back: until its first reply, only what is in use is held.
-    fn rejoin(&mut self) {
+    fn share(&self, store: StoreView) -> u64 {
+        (self.capacity / store.nodes).max(1)
+    }
+
+    /// The store is back: until its first reply the node uses what it used without it.
+    fn rejoin(&mut self, now: Duration) {
         if std::mem::replace(&mut self.exchange.alone, false) {
-            self.seats.resize(0);
+            self.exchange.hold(self.seats.total(), now);
         }
     }
 }

@@ -21,9 +21,9 @@ use crate::semaphore::FairSemaphore;
 #[derive(Clone)]
 pub struct LimitStack {
     levels: Arc<[Arc<Level>]>,
-    /// The caller, among those who share the gateway or a team.
+    /// The flow of the caller, among callers that share the gateway or a team.
     tenant: Flow,
-    /// The end user, among those who share a key.
+    /// The flow of the end user, among users that share a key.
     user: Option<Flow>,
     /// The budgets may refuse.
     strict: bool,
@@ -31,20 +31,20 @@ pub struct LimitStack {
     tokens: bool,
 }
 
-/// What an attempt may use at most.
+/// The maximum usage of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservationAsk {
     /// Input and output tokens.
     pub tokens: u64,
-    /// What they cost; `None` if the price is unknown.
+    /// Their cost; `None` if the price is unknown.
     pub cost: Option<Nanodollars>,
 }
 
 /// The outcome of a reservation.
 pub enum ReserveOutcome {
-    /// It is held at every level.
+    /// It is reserved at every level.
     Held(Reservation),
-    /// A lease is being fetched; ask again when the wait is over.
+    /// A lease has been requested; try again after the wait.
     Waiting(LeaseWait),
     /// A level refused, and every level is as it was.
     Refused(Refusal),
@@ -54,7 +54,7 @@ pub enum ReserveOutcome {
 pub enum ChargeOutcome {
     /// It is made at every level.
     Charged(RequestCharge),
-    /// A store is asked; charge again when the wait is over.
+    /// A store has been asked; charge again after the wait.
     Waiting(LeaseWait),
     /// A level refused, and every level is as it was.
     Refused(Refusal),
@@ -83,8 +83,8 @@ impl LeaseWait {
         }
     }
 
-    /// The reply did not come in time. Returns whether the node's share decides from now
-    /// on, so that the caller can try once more.
+    /// The reply did not come in time. Returns whether the node's share now applies, so that
+    /// the caller can try once more.
     pub fn expire(&self, now: Duration) -> bool {
         match &self.0 {
             WaitedFor::Money(..) => false,
@@ -117,7 +117,7 @@ impl LeaseWait {
 pub struct RequestCharge(Vec<(Arc<Level>, RateCharge)>);
 
 impl RequestCharge {
-    /// Takes the charges back: the request was refused elsewhere.
+    /// Reverts the charges, because the request was refused elsewhere.
     pub fn undo(self, now: Duration) {
         for (level, charge) in self.0.into_iter().rev() {
             level.undo_request(now, charge);
@@ -131,18 +131,19 @@ pub struct SeatQueue {
     pub level: LevelId,
     /// Its seats.
     pub seats: FairSemaphore,
-    /// The flow of this caller among those who share the level.
+    /// The flow of this caller, among callers that share the level.
     pub flow: Flow,
     /// The longest wait.
     pub queue: Duration,
     /// The number of seats.
     pub concurrent: u64,
-    /// A store is asked for seats: worth a wait even where nothing may queue.
+    /// A store has been asked for seats, so waiting is worthwhile even if no request may
+    /// queue.
     pub asking: Option<LeaseWait>,
 }
 
 impl SeatQueue {
-    /// The refusal of a request that waited in vain.
+    /// The refusal of a request whose wait failed.
     pub fn refusal(&self) -> Refusal {
         Refusal {
             level: self.level.clone(),
@@ -230,8 +231,8 @@ impl LimitStack {
         ChargeOutcome::Charged(charged)
     }
 
-    /// The seats to take, innermost first: whoever waits for a seat of its own must not
-    /// hold one that others could use.
+    /// The seats to take, innermost first: a request that waits for its own key's seat must
+    /// not hold a seat that others could use.
     ///
     /// The gateway's and a team's seats are shared between keys, a key's between its end
     /// users, whether or not these have limits of their own.
@@ -255,7 +256,7 @@ impl LimitStack {
         })
     }
 
-    /// Reserves what an attempt may use, at every level or at none.
+    /// Reserves an attempt's maximum usage, at every level or at none.
     pub fn reserve(&self, now: Moment, ask: ReservationAsk) -> ReserveOutcome {
         let mut reservation = Reservation::at(now.monotonic);
         for level in self.levels.iter() {
@@ -294,8 +295,8 @@ impl LimitStack {
         tightest
     }
 
-    /// Asks about budgets of which this node knows nothing yet. When the waits are over,
-    /// [`budgets`](Self::budgets) knows what other nodes and earlier processes used.
+    /// Queries budgets whose state is unknown to this node. After the waits,
+    /// [`budgets`](Self::budgets) includes the usage of other nodes and earlier processes.
     pub fn look(&self, now: Moment) -> Vec<LeaseWait> {
         let asked = self.levels.iter().flat_map(|level| level.look(now));
         let waits = asked.map(|(account, replies)| LeaseWait::money(account, replies));

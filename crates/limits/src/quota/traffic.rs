@@ -1,9 +1,10 @@
-//! Rates and seats that several nodes share: what a node asks for, and what it gets.
+//! Rates and seats that several nodes share: requests of nodes, and their grants.
 //!
 //! A node holds units of a limit (requests, tokens, seats) and uses them without asking.
 //! Wherever the units are kept, used + held ≤ capacity is true at every moment over all
 //! nodes: a unit that is used counts until it has leaked (a rate) or its request has ended
-//! (a seat). While the store is away, each node enforces its share of the limit.
+//! (a seat). While the store is away, each node enforces its share of the limit: of a rate at
+//! once, of seats after every node has stopped to use what was leased.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,7 @@ pub enum TrafficKind {
     Requests,
     /// Tokens per minute.
     Tokens,
-    /// Requests at the same time.
+    /// Concurrent requests.
     Seats,
 }
 
@@ -32,7 +33,7 @@ impl TrafficKind {
     }
 }
 
-/// What a node tells about a limit, and wants of it.
+/// A node's report about a limit, and its demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrafficAsk {
     /// The limit, such as `key/laptop/requests`.
@@ -43,35 +44,39 @@ pub struct TrafficAsk {
     pub per_minute: Option<u64>,
     /// Units used since the last exchange.
     pub spent: u64,
-    /// Units charged before and not used after all.
+    /// Units that were charged but not used.
     pub refund: u64,
     /// The period in which these were charged.
     pub refund_period: u64,
-    /// Seats in use: they are held whatever the store says.
+    /// Seats in use, which are held whatever the store replies.
     pub in_use: u64,
-    /// What this node may use until the reply. It stays with the node until the next
-    /// exchange, and counts where the store has lost its own account.
+    /// The units that this node may use until the reply. They stay with the node until the
+    /// next exchange, and count if the store has lost its own data.
     pub claim: u64,
-    /// What it wants to hold.
+    /// The units that it wants to hold.
     pub want: u64,
-    /// The part of it without which requests cannot proceed.
+    /// The minimum without which requests cannot proceed.
     pub least: u64,
+    /// Seats that this node will use at most when it has lost the store for long: they stay
+    /// its own for a while after its lease. 0 for a rate.
+    pub share: u64,
 }
 
-/// What a store replies.
+/// A store's reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrafficGrant {
-    /// What counts as held by the node until its next exchange.
+    /// The units that count as held by the node until its next exchange.
     pub held: u64,
-    /// The part of it that may be used from now on: less where others wait for it.
+    /// The part that may be used from now on, which is less if other nodes wait for it.
     pub usable: u64,
-    /// How long it holds, counted from the moment of asking.
+    /// How long the grant is valid, counted from the moment of asking.
     pub lasts: Duration,
-    /// What no node holds or has used.
+    /// The units that no node holds or has used.
     pub free: u64,
     /// How long until the least is likely to be free.
     pub wait: Duration,
-    /// Grows whenever the bucket was found empty: an older charge has leaked.
+    /// Increases whenever the bucket was found empty, which means that older charges have
+    /// leaked.
     pub period: u64,
     /// Whether another node wants more than it got.
     pub contended: bool,
@@ -79,12 +84,15 @@ pub struct TrafficGrant {
 
 /// Keeps the rates and seats of many nodes.
 pub trait TrafficBackend: Send + Sync {
-    /// Exchanges, now or later. Must not block. Exchanges about one limit are applied in
-    /// order: the next one begins after the reply.
+    /// Performs an exchange, now or later. Must not block. Exchanges about one limit are
+    /// applied in order: the next one begins after the reply.
     fn exchange(&self, ask: TrafficAsk, reply: TrafficReply);
 
     /// Whether the store responds.
     fn is_up(&self) -> bool;
+
+    /// For how long the store has not responded; zero while it does.
+    fn away_for(&self) -> Duration;
 
     /// How many nodes share the limits, as far as this one knows.
     fn nodes(&self) -> u64;
@@ -95,6 +103,7 @@ pub trait TrafficBackend: Send + Sync {
 pub(super) struct StoreView {
     pub(super) up: bool,
     pub(super) nodes: u64,
+    pub(super) away_for: Duration,
 }
 
 impl StoreView {
@@ -102,11 +111,12 @@ impl StoreView {
         Self {
             up: backend.is_up(),
             nodes: backend.nodes().max(1),
+            away_for: backend.away_for(),
         }
     }
 }
 
-/// Receives a grant. Dropping it says that the store did not respond.
+/// Receives a grant. Dropping it reports that the store did not respond.
 pub struct TrafficReply {
     level: Option<Arc<Level>>,
     kind: TrafficKind,

@@ -86,7 +86,7 @@ async fn waiting_growth_takes_released_units_and_delays_no_one() {
         held
     });
     tokio::task::yield_now().await;
-    // One unit remains available to others.
+    // One unit remains available to other flows.
     drop(units.try_acquire(bob, 1).unwrap());
     assert!(!growing.is_finished());
     drop(other);

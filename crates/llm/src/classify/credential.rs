@@ -89,8 +89,8 @@ pub(super) fn is_exhausted_by(code: &str) -> bool {
     ) || is_daily_quota(code)
 }
 
-/// Google names the quota. A daily one of the whole project is spent until tomorrow;
-/// one of a single model says nothing about the others.
+/// Google names the quota. A project's daily quota stays exhausted until tomorrow; the quota
+/// of a single model says nothing about other models.
 fn is_daily_quota(code: &str) -> bool {
     code.contains("PerDay") && !code.contains("PerModel")
 }

@@ -20,7 +20,7 @@ pub(super) struct AttemptRecorder<'a> {
     attempt_log: AttemptLog,
     outlook: Outlook,
     all_benched: AllBenched,
-    /// Attempts that ended because the target cannot take the request.
+    /// Attempts that ended because the target does not support the request.
     incapable: usize,
     /// Attempts that the gate refused.
     denied: usize,
@@ -48,8 +48,8 @@ impl<'a> AttemptRecorder<'a> {
         self.clock.now()
     }
 
-    /// Whether every target was skipped, or failed, because it cannot take the
-    /// request: none was unhealthy or benched.
+    /// Whether every target was skipped, or failed, because it does not support the request:
+    /// none was unhealthy or benched.
     pub(super) fn all_incapable(&self) -> bool {
         self.incapable == self.attempt_log.attempts.len()
     }
@@ -125,7 +125,7 @@ impl<'a> AttemptRecorder<'a> {
     /// Records a target that was not called because the request does not fit it.
     pub(super) fn unfit(&mut self, target: &ChainTarget, class: Class, error: &Error) {
         if class == Class::Denied {
-            // A call that shaping needs, such as a description, may not be made.
+            // The gate refused a call that shaping needs, such as a description.
             let mut refusal = GateRefusal::new(error.message());
             refusal.retry_after = error.retry_after();
             return self.denied(target, refusal);
@@ -150,8 +150,8 @@ impl<'a> AttemptRecorder<'a> {
         std::mem::take(&mut self.attempt_log)
     }
 
-    /// Attaches the attempt log to an error that ends the request, with those of the
-    /// chain's targets that it did not reach.
+    /// Attaches the attempt log to an error that ends the request, and lists the targets of
+    /// the chain that the request did not reach.
     pub(super) fn give_up(&mut self, error: Error, targets: &[ChainTarget]) -> Error {
         let mut attempt_log = std::mem::take(&mut self.attempt_log);
         let names = targets.iter().map(|target| target.name().as_str());

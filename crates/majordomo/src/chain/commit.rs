@@ -33,7 +33,7 @@ pub(super) trait StreamElement: Send + Unpin + 'static {
     /// Bytes of content, possibly estimated.
     fn content_bytes(&self) -> usize;
 
-    /// What arrived with the item after the usage it reports, if that is counted already.
+    /// The output that arrived with the item after the usage it reports, if already counted.
     fn unreported(&self) -> Option<OutputCount>;
 
     /// Why the response ended, if this item ends it.

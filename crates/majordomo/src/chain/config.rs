@@ -8,7 +8,7 @@ use majordomo_llm::{Class, Error};
 
 use super::Shape;
 
-/// What a chain does when every target that could serve is benched.
+/// What a chain does when every target that can serve the request is benched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AllBenched {
     /// Calls the target whose bench ends first, once; never while the provider demands

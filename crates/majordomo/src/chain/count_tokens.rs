@@ -1,7 +1,7 @@
 //! Counts the tokens of a request.
 //!
-//! A count can always be estimated, so counting obeys the request's timeout and calls no
-//! target that is not admitted.
+//! A count can always be estimated, so counting respects the request's timeout and never
+//! forces a call to a benched target.
 
 use majordomo_llm::{Class, Error, ModelExt, Request};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -32,7 +32,7 @@ impl Chain {
     }
 
     async fn count_at(&self, target: &ChainTarget, request: &Request) -> Option<u64> {
-        // As the target would get it: never an image that it does not take.
+        // Shaped for the target, which never receives an image that it does not take.
         let request = Shaped {
             request: request.clone(),
             changes: Vec::new(),
@@ -70,7 +70,7 @@ impl Chain {
         }
     }
 
-    /// Takes a count through the gate.
+    /// Passes a count through the gate.
     async fn enter_count(
         &self,
         target: &ChainTarget,

@@ -18,8 +18,8 @@ impl Chain {
     ///
     /// Texts beyond a provider's limits are sent in several calls, in order. They are one
     /// attempt: if a call fails, a retry resumes there, and the next target embeds all texts
-    /// anew, since vectors of different models cannot be compared. For the same reason, put
-    /// only targets of the same embedding model into a chain whose vectors are stored.
+    /// again, since vectors of different models cannot be compared. For the same reason, if
+    /// you store the vectors, use only targets of the same embedding model in the chain.
     ///
     /// ```
     /// use majordomo::Registry;
@@ -115,7 +115,7 @@ impl Operation for Embed {
                 let batch = embedder.embed_batch(&texts[start..end], request).await?;
                 let mut progress = self.progress();
                 progress.done.append(batch, end - start)?;
-                // What an earlier attempt used is on its own report.
+                // The usage of an earlier attempt is in its own report.
                 let mut used = progress.done.usage;
                 used.input = used.input.saturating_sub(before.input);
                 attempt.used(used, 0);

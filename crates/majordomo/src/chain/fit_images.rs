@@ -5,8 +5,8 @@ use majordomo_media::{Fitter, omit_oldest};
 
 use super::{Shape, Shaped, TargetView};
 
-/// The default shape of every chain: an image that fits is sent untouched, one that does
-/// not is downscaled, rotated or converted, and a target that no fitting suits is skipped.
+/// The default shape of every chain: an image that fits is sent untouched, one that does not
+/// is downscaled, rotated or converted, and a target whose limits cannot be met is skipped.
 ///
 /// Clones and chains share one thread pool and one cache of fitted images.
 #[derive(Clone, Default)]
@@ -36,7 +36,7 @@ impl Shape for FitImages {
         })
     }
 
-    /// Omits the oldest images when no target takes as many.
+    /// Omits the oldest images if no target takes that many.
     fn reduce(&self, request: &Request, targets: &[TargetView<'_>]) -> Option<Shaped> {
         let takers = targets
             .iter()

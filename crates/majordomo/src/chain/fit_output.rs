@@ -1,16 +1,16 @@
 //! Lowers a request's output limit to what its target can produce.
 //!
-//! Clients ask for the output of the model that they know, and many servers refuse a limit
-//! above their own instead of lowering it.
+//! Clients set the limit for the model that they know, and many servers reject a limit above
+//! their own instead of lowering it.
 
 use majordomo_llm::Capabilities;
 
 use super::Shaped;
 
-/// The window's rest is an estimate: below this, the target itself shall judge.
+/// The remaining window is an estimate: below this, the limit is left for the target to judge.
 const MIN_OUTPUT: u64 = 1_024;
 
-/// Lowers `max_tokens` to the target's largest output and to what its window leaves.
+/// Lowers `max_tokens` to the target's maximum output and to the rest of its window.
 pub(super) fn limit_output(shaped: &mut Shaped, can: &Capabilities, left: Option<u64>) {
     if shaped.request.prompt().max_tokens.is_none() {
         return;

@@ -11,14 +11,15 @@ use super::operation::{Operation, Rejection};
 use super::walk::Walk;
 use crate::observe::Notice;
 
-/// Bytes for which an image to edit counts in estimates: about 1,000 tokens.
+/// The size of an image to edit in estimates: about 1,000 tokens.
 const BYTES_PER_IMAGE: u64 = 4_000;
 
 impl Chain {
     /// Images from the first target that can serve, with the health, retries and limits of
     /// the chain. Targets that generate no images are skipped.
     ///
-    /// What a target does not take, such as `steps`, is a change in the attempt log.
+    /// A setting that a target does not support, such as `steps`, is dropped and listed as a
+    /// change in the attempt log.
     ///
     /// ```
     /// use majordomo::fake::Fake;

@@ -1,26 +1,26 @@
 //! A chain: targets tried in order, behind the interface of a single model.
 //!
-//! Each target receives the request shaped for it, at each attempt; what its failure
-//! means is decided by `llm::classify` alone. A chain of one behaves like any other.
+//! Each target receives the request shaped for it, at each attempt. Only `llm::classify`
+//! interprets a failure. A chain of one target behaves like any other.
 //!
 //! - `walk` calls one target after another,
 //! - `retry` decides whether a failed target is called again,
 //! - `commit` decides when a stream commits, which ends failover,
 //! - `gate` admits attempts and learns how they ended,
 //! - `target` reports outcomes to `health`, which benches targets,
-//! - `generate_images` and `embed` walk it for images and for vectors,
+//! - `generate_images` and `embed` walk the chain for images and for vectors,
 //! - `shaping`, `fit` and `fit_output` adapt a request to one target,
-//! - `outlook` says whether and when repeating an exhausted request may help.
+//! - `outlook` says whether and when retrying an exhausted request may help.
 //!
 //! May use `clock`, `health`, `keys`, `observe` and `spec`.
 
 mod attempt_log;
+mod capability_check;
 mod commit;
 mod compose;
 mod config;
 mod count_tokens;
 mod embed;
-mod fit;
 #[cfg(feature = "images")]
 mod fit_images;
 mod fit_output;
@@ -31,6 +31,7 @@ mod outlook;
 mod preview;
 mod relay;
 mod retry;
+mod served;
 mod shape;
 mod shaping;
 mod target;
@@ -58,9 +59,10 @@ pub use gate::{
 use operation::{Forward, ForwardEmbeddings, ForwardOutput, Generate, StreamEvents};
 pub use preview::Preview;
 use relay::Relay;
+use served::Served;
 pub use shape::{Shape, Shaped, TargetView};
 pub(crate) use target::ChainTarget;
-use walk::{Served, Walk};
+use walk::Walk;
 
 use crate::observe::{Notice, Observers};
 use crate::spec::TargetName;
@@ -139,7 +141,7 @@ impl Chain {
         }
     }
 
-    /// Asks this gate before every attempt, instead of an earlier one.
+    /// Consults this gate before every attempt, instead of any earlier gate.
     #[must_use]
     pub fn gated_by(mut self, gate: Arc<dyn AttemptGate>) -> Self {
         self.gate = Some(gate);
@@ -165,7 +167,7 @@ impl Chain {
         self
     }
 
-    /// Adds a shape before the others, for what concerns a single request.
+    /// Adds a shape in front of the configured ones, for a single request.
     #[must_use]
     pub fn shaped_by(self, shape: Arc<dyn Shape>) -> Self {
         self.configured(|config| config.shapes.insert(0, shape))
@@ -200,8 +202,8 @@ impl Chain {
         })
     }
 
-    /// Opens a stream for a client of a dialect: targets that speak it send their raw
-    /// bytes, the others events.
+    /// Opens a stream for a client of a dialect: targets that speak it return their raw bytes,
+    /// all others events.
     pub async fn forward(&self, request: Request, dialect: Dialect) -> Result<Forwarding> {
         let walk = Walk::new(self, request, Forward { dialect });
         let mut served = walk.serve().await?;
@@ -283,8 +285,9 @@ impl Model for Chain {
         &self.name
     }
 
-    /// The head's: a rare fallback must not constrain every request. Schemas are always
-    /// supported: targets that lack them receive the schema as instructions.
+    /// The capabilities of the first target: a rare fallback must not constrain every request.
+    /// Schemas are always supported: targets that lack them receive the schema as
+    /// instructions.
     fn capabilities(&self) -> Arc<Capabilities> {
         let mut capabilities = self.targets[0].model().capabilities();
         if !capabilities.structured {

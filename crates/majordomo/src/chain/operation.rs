@@ -16,10 +16,10 @@ use super::gate::{AdmittedAttempt, AttemptKind};
 pub(super) trait Operation: Send + Sync {
     type Output: Send;
 
-    /// What its attempts are for.
+    /// The purpose of its attempts.
     const KIND: AttemptKind = AttemptKind::Answer;
 
-    /// Calls a target. A stream tells the attempt what arrives.
+    /// Calls a target. A stream reports what arrives to the attempt.
     fn call<'a>(
         &'a self,
         model: &'a dyn Model,
@@ -27,17 +27,17 @@ pub(super) trait Operation: Send + Sync {
         attempt: &'a mut AdmittedAttempt,
     ) -> BoxFuture<'a, Result<Self::Output>>;
 
-    /// The size of what is sent, if it is not part of the request.
+    /// The size of the body, if it is not part of the request.
     fn input_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// The images that it asks for.
+    /// The number of images that it requests.
     fn images(&self) -> u64 {
         0
     }
 
-    /// Tells the attempt of a whole response.
+    /// Reports a whole response to the attempt.
     fn received(&self, _output: &Self::Output, _attempt: &mut AdmittedAttempt) {}
 
     /// Rejects an unusable response.
@@ -51,7 +51,7 @@ pub(super) struct Rejection {
     pub(super) error: Error,
     /// Messages to add before the same target is called again; empty: do not retry.
     pub(super) repair: Vec<Message>,
-    /// The response, whose usage is billed all the same.
+    /// The response, whose usage is billed nevertheless.
     pub(super) response: Response,
 }
 

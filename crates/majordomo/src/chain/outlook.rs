@@ -1,7 +1,8 @@
-//! What a caller can expect from repeating a request that no target could serve.
+//! Whether and when it helps to retry a request that no target could serve.
 //!
-//! Each target counts with its last outcome. A target that would be called at once needs no
-//! wait, so a bench of our own never becomes a `Retry-After` while forced attempts are made.
+//! Only the last outcome of each target counts. A target that would be called at once needs no
+//! wait, so a bench of our own never becomes a `Retry-After` while forced attempts are
+//! possible.
 
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ pub(super) struct Outlook {
 pub(super) struct Prospect {
     /// Whether it may serve the same request later.
     retryable: bool,
-    /// For how long it would not be called.
+    /// How long it would not be called.
     wait: Option<Duration>,
     /// Whether the provider demands this wait.
     demanded: bool,
@@ -41,7 +42,7 @@ impl Prospect {
         }
     }
 
-    /// Not called, since the request does not fit the target.
+    /// The target was not called, because the request does not fit it.
     pub(super) fn unfit(error: &Error) -> Self {
         Self {
             retryable: false,
@@ -77,7 +78,7 @@ impl Prospect {
 }
 
 impl Outlook {
-    /// Replaces what is known of a target.
+    /// Replaces the outcome of a target.
     pub(super) fn note(&mut self, target: &str, prospect: Prospect) {
         match self.targets.iter_mut().find(|(name, _)| name == target) {
             Some((_, known)) => *known = prospect,
@@ -90,8 +91,8 @@ impl Outlook {
         self.prospects().any(|it| it.retryable)
     }
 
-    /// When to repeat the request; `None` if a target would be called at once, or if no
-    /// target has a time.
+    /// When to retry the request; `None` if a target would be called at once, or if no target
+    /// states a time.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         if self.prospects().any(|it| it.retryable && it.wait.is_none()) {
             return None;

@@ -6,7 +6,7 @@ use super::shaping::{ShapeMode, reduce_request, shape_for};
 use super::{Chain, Shaped};
 use crate::spec::TargetName;
 
-/// What one target would receive.
+/// The request that one target would receive.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Preview {
@@ -47,7 +47,7 @@ impl Chain {
         if !all_incapable {
             return previews;
         }
-        // As in a walk, a request that no target takes is reduced once.
+        // As in a walk, a request that no target can take is reduced once.
         match reduce_request(&self.targets, &self.config, request) {
             Some(Shaped { request, changes }) => self.previews(&request, &changes).await,
             None => previews,

@@ -1,8 +1,8 @@
 //! Relays a committed stream to the caller.
 //!
-//! Yields exactly one terminal item, a `Finish` or an error. How the stream ended is
-//! reported to health, observers and the gate; a caller that drops it reports neither
-//! success nor failure, and cancels the attempt.
+//! Yields exactly one terminal item, a `Finish` or an error. How the stream ended is reported
+//! to health, observers and the gate; if the caller drops the stream, neither success nor
+//! failure is reported, and the attempt is cancelled.
 
 use std::future::Future;
 use std::pin::Pin;

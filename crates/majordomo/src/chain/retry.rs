@@ -1,9 +1,9 @@
 //! Decides whether a failed target is called again, within one request.
 //!
 //! The same target is called again once for free if it never saw the request, as often as
-//! configured after transient failures, and once to repair a rejected response. There is
-//! no backoff: health benches a target that keeps failing, and lets every tenth attempt at
-//! a sole, benched one be retried.
+//! configured after transient failures, and once to repair a rejected response. There is no
+//! backoff: health benches a target that keeps failing, and allows a retry of every tenth
+//! forced attempt if the target is the chain's only one.
 
 use majordomo_llm::{Class, Message, SameTarget};
 
@@ -23,7 +23,7 @@ impl RetryBudget {
         }
     }
 
-    /// Whether a failure of this class is retried, if health lets it be; spends the retry.
+    /// Whether a failure of this class is retried, if `health` allows it; spends the retry.
     pub(super) fn allows(&mut self, class: Class, health: impl FnOnce() -> bool) -> bool {
         match class.verdict().same_target {
             SameTarget::Free if self.free_retry => {

@@ -21,7 +21,7 @@ pub struct TargetView<'a> {
 pub struct Shaped {
     /// The request; the original prompt if nothing was changed.
     pub request: Request,
-    /// What was altered for the target.
+    /// The changes made for the target.
     pub changes: Vec<Change>,
 }
 
@@ -51,8 +51,8 @@ pub trait Shape: Send + Sync {
         self.shape(request, target)
     }
 
-    /// Reduces a request that no target can take to one that some target may; called
-    /// once. Implement it only for what is better dropped, and reported, than refused.
+    /// Reduces a request that no target can take to one that some target may; called once.
+    /// Implement it only for content that is better dropped and reported than rejected.
     fn reduce(&self, _request: &Request, _targets: &[TargetView<'_>]) -> Option<Shaped> {
         None
     }

@@ -3,7 +3,7 @@
 use majordomo_llm::{Change, ModelExt, Request, Result};
 
 use super::fit_output::limit_output;
-use super::{ChainConfig, ChainTarget, Shaped, TargetView, fit};
+use super::{ChainConfig, ChainTarget, Shaped, TargetView, capability_check};
 
 /// Whether shapes may call models.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) async fn shape_for(
     mode: ShapeMode,
 ) -> Result<Shaped> {
     let mut shaped = shape_capable(target, config, shaped, mode).await?;
-    let left = fit::check_window(&shaped.request, target)?;
+    let left = capability_check::check_window(&shaped.request, target)?;
     limit_output(&mut shaped, &target.model().capabilities(), left);
     Ok(shaped)
 }
@@ -53,7 +53,7 @@ pub(super) async fn shape_capable(
         shaped.request = next.request;
         shaped.changes.extend(next.changes);
     }
-    fit::check_capabilities(&shaped.request, target, &capabilities)?;
+    capability_check::check_capabilities(&shaped.request, target, &capabilities)?;
     Ok(shaped)
 }
 

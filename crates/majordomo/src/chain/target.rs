@@ -13,14 +13,14 @@ use crate::spec::TargetName;
 
 /// Longest `Retry-After` that is honored.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
-/// How long a key rests that exceeds its rate limit, if the provider does not say.
+/// How long a rate-limited key is benched if the provider states no time.
 const KEY_PAUSE: Duration = Duration::from_secs(5);
 
 /// A model that a chain may call.
 #[derive(Clone)]
 pub(crate) struct ChainTarget {
     name: TargetName,
-    /// With the first key, if there are several.
+    /// Uses the first key, if there are several.
     model: Arc<dyn Model>,
     health: Arc<Subject>,
     keys: TargetKeys,
@@ -44,9 +44,9 @@ pub(super) struct TargetPermit {
 /// The key that a request is sent with.
 enum ChosenKey {
     Only(HealthPermit),
-    /// One of several.
+    /// One of several keys.
     Chosen(Box<KeyPermit>),
-    /// The client's own: the health of ours says nothing about it.
+    /// The client's own, to which the health of the configured keys does not apply.
     Clients,
 }
 
@@ -205,7 +205,7 @@ impl ChainTarget {
         }
     }
 
-    /// Keeps what a response reported of the quota of the permit's key.
+    /// Records the quota of the permit's key, as a response reported it.
     pub(super) fn note_quota(&self, permit: &TargetPermit) {
         if let (TargetKeys::Several(ring), ChosenKey::Chosen(key)) = (&self.keys, &permit.key) {
             ring.note_quota(key.number);
@@ -213,8 +213,8 @@ impl ChainTarget {
     }
 }
 
-/// Whether a failure says that another key may serve: this one was rejected, its account is
-/// empty, or it exceeds its rate limit. An overloaded server says nothing of the kind.
+/// Whether another key may serve after this failure: the key was rejected, its account is
+/// empty, or it exceeds its rate limit. An overloaded server would overload with any key.
 fn blames_key(class: Class, error: &Error) -> bool {
     match class {
         Class::Auth | Class::Quota => true,
@@ -235,7 +235,7 @@ impl TargetPermit {
         self.key.succeed();
     }
 
-    /// Whether this request finds out if a benched target is back.
+    /// Whether this request probes a benched target.
     pub(super) fn is_probe(&self) -> bool {
         self.target.is_probe()
     }
@@ -245,14 +245,14 @@ impl TargetPermit {
         self.target.still_good() && self.key.still_good()
     }
 
-    /// Whether the target, which was reached or not, may be retried; spends the retry of a
-    /// forced attempt.
+    /// Whether the target may be retried, depending on whether it was reached; spends the
+    /// retry of a forced attempt.
     pub(super) fn spend_retry(&self, reached: bool) -> bool {
         self.target.spend_retry(reached)
     }
 
-    /// Reports a failure to health, which learns its class and status only: the text
-    /// belongs to the request that failed.
+    /// Reports a failure to health, with only its class and status: the text is for the client
+    /// whose request failed.
     pub(super) fn fail(&mut self, class: Class, error: &Error) {
         let cause = BenchCause::from_error(error, class);
         let retry_after = error.retry_after().unwrap_or_default();

@@ -1,13 +1,12 @@
 //! Walks a chain: calls one target after another until one serves the request.
 //!
-//! Whether a failed target is called again is decided in [`retry`](super::retry); what a
-//! failure means, by `llm::classify`.
+//! [`retry`](super::retry) decides whether a failed target is called again; `llm::classify`
+//! interprets the failure.
 
 use std::time::Instant;
 
 use majordomo_llm::{
-    AttemptLog, Change, Class, Error, ErrorKind, Model, NextTarget, Request, Response, Result,
-    Timer, Usage,
+    Change, Class, Error, ErrorKind, Model, NextTarget, Request, Response, Result, Timer, Usage,
 };
 use tokio::time::{sleep_until, timeout, timeout_at};
 
@@ -15,6 +14,7 @@ use super::attempt_log::AttemptRecorder;
 use super::gate::{AdmittedAttempt, AttemptGate, GateRefusal, PendingAttempt, enter};
 use super::operation::Operation;
 use super::retry::RetryBudget;
+use super::served::Served;
 use super::shaping::{ShapeMode, reduce_request, shape_for};
 use super::target::TargetPermit;
 use super::{AllBenched, Chain, ChainConfig, ChainTarget, Shaped};
@@ -29,42 +29,13 @@ pub(super) struct Walk<'a, O> {
     operation: O,
     deadline: Option<tokio::time::Instant>,
     recorder: AttemptRecorder<'a>,
-    /// What was removed from the request so that any target can take it.
+    /// The parts removed from the request so that any target can take it.
     reductions: Vec<Change>,
     /// The last rejected response, with the usage of all rejected ones.
     rejected: Option<Response>,
     /// A target in service was reached, could take the request, and failed. Probes do not
-    /// count: others must not lose their request because it found a target still down.
+    /// count: a request must not fail because its probe found a target still down.
     failed_in_service: bool,
-}
-
-/// A served request. The permit has yet to report the outcome.
-pub(super) struct Served<'a, T> {
-    pub(super) output: T,
-    pub(super) target: &'a ChainTarget,
-    pub(super) permit: TargetPermit,
-    /// Has yet to be settled.
-    pub(super) attempt: AdmittedAttempt,
-    pub(super) attempt_log: AttemptLog,
-    pub(super) deadline: Option<tokio::time::Instant>,
-    /// Usage of rejected responses.
-    pub(super) spent: Usage,
-}
-
-impl<'a, T> Served<'a, T> {
-    /// Splits off the output and puts another in its place.
-    pub(super) fn replace<U>(self, output: U) -> (T, Served<'a, U>) {
-        let rest = Served {
-            output,
-            target: self.target,
-            permit: self.permit,
-            attempt: self.attempt,
-            attempt_log: self.attempt_log,
-            deadline: self.deadline,
-            spent: self.spent,
-        };
-        (self.output, rest)
-    }
 }
 
 /// Whether the walk ends with this target.
@@ -140,8 +111,8 @@ impl<'a, O: Operation> Walk<'a, O> {
         WalkStep::Next
     }
 
-    /// Waits until a target may be called again, once, if every target demands a pause and
-    /// the shortest one is short: the caller would have to do the same.
+    /// Waits once until a target may be called again, if every target demands a pause and the
+    /// shortest pause is acceptable: the caller would have to wait as long.
     async fn wait_out(&mut self) -> bool {
         let (Some(pause), Some(max)) = (self.recorder.pause(), self.config.max_retry_after) else {
             return false;
@@ -170,9 +141,9 @@ impl<'a, O: Operation> Walk<'a, O> {
     }
 
     /// Calls the most promising benched target that admits forced requests, and the next one
-    /// only if no server was reached: an outage must not multiply requests, so health lets
-    /// few of these calls be retried. Every request may do so: one that failed for reasons of
-    /// its own must not keep others out.
+    /// only if no server was reached. An outage must not multiply requests, so health allows
+    /// few retries of these calls. Every request gets such a call: a request that is at fault
+    /// itself must not close the target to others.
     async fn last_resort(
         &mut self,
         targets: impl Iterator<Item = &'a ChainTarget>,
@@ -304,7 +275,7 @@ impl<'a, O: Operation> Walk<'a, O> {
             .await
     }
 
-    /// Asks the gate, if there is one. The outer error is the deadline's.
+    /// Consults the gate, if there is one. The outer error is the deadline's.
     async fn enter(
         &self,
         target: &ChainTarget,
@@ -364,7 +335,7 @@ impl<'a, O: Operation> Walk<'a, O> {
         }
     }
 
-    /// Keeps a rejected response, whose usage is billed all the same.
+    /// Keeps a rejected response, whose usage is billed nevertheless.
     fn keep_rejected(&mut self, mut response: Response) {
         response.usage += usage_of(self.rejected.as_ref());
         self.rejected = Some(response);

@@ -1,10 +1,10 @@
 //! Data source names: `scheme[+http]://[token@]host[/path][?options]`.
 //!
 //! The variable `LLM_MY_BOX` defines the provider `my_box`, or `my-box`. The scheme is the
-//! name of a [`ProviderKind`](crate::providers::ProviderKind), such as `openai` for any
-//! server of Chat Completions, or one of [`Registry::scheme`](crate::Registry::scheme). The
-//! path is that of the API: `LLM_BOX=openai+http://127.0.0.1:8080/v1`. A server that needs no
-//! key needs no token.
+//! name of a [`ProviderKind`](crate::providers::ProviderKind), such as `openai` for any server
+//! of Chat Completions, or one registered with [`Registry::scheme`](crate::Registry::scheme).
+//! The path is the API's: `LLM_BOX=openai+http://127.0.0.1:8080/v1`. Omit the token for a
+//! server that needs no key.
 //!
 //! The token ends at the first `@` and is percent-decoded (`%40` is an `@`). HTTPS is the
 //! default: `+http` selects plain HTTP, as does `llama-swap`, but not `llama-swaps`.

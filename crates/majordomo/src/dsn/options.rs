@@ -23,7 +23,7 @@ pub struct DsnOptions {
     pub legacy_max_tokens: Option<bool>,
     /// The version of Anthropic's API.
     pub anthropic_version: Option<AnthropicVersion>,
-    /// The context window that Ollama is asked for.
+    /// The context window to request from Ollama.
     pub num_ctx: Option<u64>,
 }
 
@@ -37,7 +37,7 @@ impl DsnOptions {
         }
     }
 
-    /// Overrides the capabilities a provider assumes.
+    /// Overrides a provider's default capabilities.
     pub fn apply(&self, capabilities: &mut Capabilities) {
         self.limits().apply(capabilities);
     }
@@ -86,8 +86,8 @@ impl FromStr for DsnOptions {
     }
 }
 
-/// An option's name as errors show it. Anything but a word may be a key whose option name
-/// was forgotten.
+/// An option's name as errors show it. Text that is not a plain word may be a key without its
+/// option name.
 fn shown(name: &str) -> String {
     let word = name.len() <= 24 && name.bytes().all(|c| c.is_ascii_lowercase() || c == b'_');
     if word {

@@ -8,8 +8,7 @@ use crate::bench_cause::BenchCause;
 const DEFAULT_FACTOR: f64 = 2.0;
 /// Longest bench, within what the clock can represent.
 const MAX_BENCH: Duration = Duration::from_secs(100 * 365 * 86_400);
-/// Forced attempts between two of them that may be retried: an outage must not multiply
-/// requests.
+/// Every so many forced attempts, one may be retried: an outage must not multiply requests.
 const FORCED_PER_RETRY: u32 = 10;
 /// Longest bench of a credential.
 const MAX_CREDENTIAL_BENCH: Duration = Duration::from_secs(3_600);
@@ -51,9 +50,9 @@ pub(super) struct CircuitBreaker {
 struct Bench {
     since: Instant,
     until: Instant,
-    /// Until then the bench holds without exception: the provider set the time.
+    /// The bench holds without exception until then, as the provider demanded.
     closed_until: Option<Instant>,
-    /// Until then no success ends the bench: the operator set the time.
+    /// No success ends the bench until then, as the operator set the time.
     held_until: Option<Instant>,
     cause: BenchCause,
 }
@@ -66,7 +65,7 @@ impl Bench {
 
 /// A bench relative to now.
 pub(super) struct BenchView {
-    /// How long it has lasted.
+    /// How long the bench has lasted.
     pub(super) since: Duration,
     /// How long it still lasts.
     pub(super) left: Duration,
@@ -80,10 +79,10 @@ pub(super) struct BenchView {
 pub(super) enum Pass {
     /// The target was healthy.
     Open,
-    /// Its bench was over; this request is the probe of this number.
+    /// Its bench had expired; this request is the probe with this number.
     Probe(u64),
-    /// It is benched, but no other target could serve. Only a success affects its health:
-    /// how often such requests fail depends on how many there are.
+    /// It is benched, but no other target could serve. Only a success affects its health,
+    /// because the number of failures depends on the number of clients.
     Forced,
 }
 
@@ -188,8 +187,8 @@ impl CircuitBreaker {
         }
     }
 
-    /// Whether a failed attempt may be retried; spends the retry of a forced one, which is
-    /// wasted on a server that was not reached.
+    /// Whether a failed attempt may be retried; spends the retry of a forced attempt. An
+    /// unreachable server is not retried.
     pub(super) fn spend_retry(&mut self, pass: Pass, reached: bool) -> bool {
         if pass != Pass::Forced {
             return true;
@@ -226,8 +225,8 @@ impl CircuitBreaker {
         self.lift(now)
     }
 
-    /// Ends a bench, except for a pause that the provider demanded or the operator set: a
-    /// request admitted before, or as the last resort, says nothing about that.
+    /// Ends a bench, except for a pause that the provider demanded or the operator set, about
+    /// which the success of an earlier or a forced request says nothing.
     fn lift(&mut self, now: Instant) -> bool {
         if let Some(bench) = &mut self.bench
             && let Some(until) = bench.closed_until.max(bench.held_until)
@@ -259,7 +258,7 @@ impl CircuitBreaker {
         config: &HealthConfig,
     ) -> Option<Duration> {
         let is_probe = self.end_probe(pass);
-        // Neither stragglers of the requests that led to a bench nor those admitted
+        // Neither late failures of requests that led to a bench nor those of requests admitted
         // during it may lengthen it.
         let spared = *pass == Pass::Forced || (self.bench.is_some() && !is_probe);
         match failure {
@@ -290,7 +289,7 @@ impl CircuitBreaker {
         }
     }
 
-    /// Ends a probe that has its outcome; returns whether it was the one in flight.
+    /// Ends a probe that has an outcome; returns whether it was the one in flight.
     fn end_probe(&mut self, pass: &mut Pass) -> bool {
         let Pass::Probe(number) = *pass else {
             return false;
@@ -357,7 +356,7 @@ impl CircuitBreaker {
         self.probe.is_some()
     }
 
-    /// The bench, if any; it may be over and awaiting its probe.
+    /// The bench, if any; it may have expired and await its probe.
     pub(super) fn benched(&self, now: Instant) -> Option<BenchView> {
         self.bench.as_ref().map(|bench| BenchView {
             since: now.saturating_duration_since(bench.since),

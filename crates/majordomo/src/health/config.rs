@@ -17,12 +17,12 @@ pub struct HealthConfig {
     pub threshold: u32,
     /// How long the first bench lasts.
     pub base: Duration,
-    /// How long a bench lasts at most.
+    /// The maximum duration of a bench.
     pub max: Duration,
     /// Growth of each further bench (exponential backoff); 1 or less means 2.
     pub factor: f64,
-    /// Whether a single request at a time probes a target after its bench (half-open), and
-    /// a failed probe benches it again. If off, all requests are admitted immediately and
+    /// Whether only one request at a time probes a target after its bench (half-open), and a
+    /// failed probe benches it again. If off, all requests are admitted immediately and
     /// failures count from zero.
     pub single_probe: bool,
 }

@@ -53,7 +53,7 @@ pub struct Health {
     table: Arc<Mutex<SubjectTable>>,
 }
 
-/// What all subjects share.
+/// State shared by all subjects.
 struct HealthRules {
     config: HealthConfig,
     clock: Arc<dyn Clock>,
@@ -63,12 +63,12 @@ struct HealthRules {
 /// Whether a target or a credential may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It may.
+    /// It may be used.
     Usable,
-    /// Its bench is over; the next request probes it.
+    /// Its bench has expired; the next request probes it.
     Probe,
-    /// Benched, or being probed by another request. It is used only if no other target can
-    /// serve.
+    /// It is benched, or being probed by another request, and is used only if no other target
+    /// can serve.
     Benched {
         /// When it may be used again.
         until: Instant,
@@ -83,7 +83,7 @@ pub enum Standing {
 /// The health of a target or a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthStatus {
-    /// `provider/model`, or `provider` for its credential. Of a provider with several keys:
+    /// `provider/model`, or `provider` for its credential. If a provider has several keys:
     /// `provider key 2`, and `provider key 2/model` for the rate limits of that key.
     pub subject: String,
     /// Consecutive failures since the last success or bench.
@@ -100,11 +100,11 @@ pub struct HealthStatus {
     pub closed: bool,
     /// Whether a probe is in flight.
     pub probing: bool,
-    /// Whether it is in use again but the next failure benches it at once.
+    /// Whether it is in use again, but the next failure benches it at once.
     pub on_trial: bool,
     /// Whether it is never evicted: a credential, or [declared](Health::declare).
     pub declared: bool,
-    /// What is left of a key's rate limits, if the provider has several keys and reports it.
+    /// The remaining rate limits of a key, if the provider has several keys and reports them.
     pub quota: Option<QuotaStatus>,
 }
 
@@ -159,8 +159,8 @@ impl Health {
         }
     }
 
-    /// Exempts these targets from eviction. Of all others, including names that clients
-    /// invent, a bounded number is kept.
+    /// Exempts these targets from eviction. A bounded number of all other names is kept,
+    /// including those that clients invent.
     pub fn declare<'a>(&self, targets: impl IntoIterator<Item = &'a str>) {
         for target in targets {
             self.declared(target);
@@ -245,7 +245,7 @@ impl Default for Health {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing of ours panics under these locks; a poisoned one is still sound.
+    // Our code does not panic under these locks, so a poisoned one is still consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -38,7 +38,7 @@ impl HealthPermit {
         }
     }
 
-    /// The target failed; if that benches it, then for at least this long.
+    /// The target failed; a resulting bench lasts at least this long.
     pub(crate) fn count(&mut self, at_least: Duration, cause: BenchCause) {
         self.fail(HealthFailure::Counted(at_least), cause);
     }
@@ -64,7 +64,7 @@ impl HealthPermit {
         self.fail(HealthFailure::Throttled(wait), cause);
     }
 
-    /// Calling the target again before then is pointless.
+    /// Calling the target again before this time is pointless.
     pub(crate) fn suspend(&mut self, wait: Duration, cause: BenchCause) {
         self.fail(HealthFailure::Suspended(wait), cause);
     }

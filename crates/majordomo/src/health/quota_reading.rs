@@ -1,12 +1,12 @@
-//! What is left of a key's rate limits, as its provider last reported it.
+//! The remaining rate limits of a key, as its provider last reported them.
 
 use std::time::{Duration, Instant};
 
 use majordomo_llm::{Quota, QuotaWindow};
 
-/// How long a report holds whose end the provider does not state: the window of most limits.
+/// How long a report without a reset time is valid: the window of most limits.
 const USUAL_WINDOW: Duration = Duration::from_secs(60);
-/// Longest time that a report holds.
+/// How long a report is valid at most.
 const LONGEST_WINDOW: Duration = Duration::from_secs(3_600);
 
 /// A provider's last report.
@@ -16,7 +16,7 @@ pub(super) struct QuotaReading {
     at: Instant,
 }
 
-/// What is left of a key's rate limits now.
+/// The current remainder of a key's rate limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QuotaStatus {
@@ -31,7 +31,7 @@ impl QuotaReading {
         Self { quota, at }
     }
 
-    /// What still holds of the report; `None` once all of its windows have been renewed.
+    /// The part of the report that is still valid; `None` once all windows have been reset.
     pub(super) fn status(&self, now: Instant) -> Option<QuotaStatus> {
         let age = now.saturating_duration_since(self.at);
         let holds = |window: Option<QuotaWindow>| {
@@ -47,13 +47,13 @@ impl QuotaReading {
 }
 
 impl QuotaStatus {
-    /// For how long nothing is left of one of the limits; `None` if something is.
+    /// How long one of the limits stays used up; `None` if none is.
     pub fn used_up_for(&self) -> Option<Duration> {
         let used_up = self.windows().filter(|window| window.left == 0);
         used_up.filter_map(|window| window.resets_in).max()
     }
 
-    /// The share that is left of the scarcer limit, from 0 to 1.
+    /// The remaining share of the scarcer limit, from 0 to 1.
     pub fn share(&self) -> f64 {
         self.windows()
             .map(|window| window.share())

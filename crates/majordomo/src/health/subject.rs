@@ -87,13 +87,13 @@ impl Subject {
         }
     }
 
-    /// Keeps a provider's report of a key's rate limits.
+    /// Records a provider's report of a key's rate limits.
     pub(crate) fn note_quota(&self, quota: Quota) {
         let reading = QuotaReading::new(quota, self.rules.clock.now());
         *lock(&self.quota) = Some(reading);
     }
 
-    /// What is left of a key's rate limits, if that is known.
+    /// The remaining rate limits of a key, if known.
     pub(crate) fn quota(&self) -> Option<QuotaStatus> {
         let reading = *lock(&self.quota);
         reading?.status(self.rules.clock.now())

@@ -1,10 +1,9 @@
 //! The subjects of health, in a bounded table.
 //!
 //! Clients may name any model, so most names may be invented. Declared subjects (the
-//! configuration's targets, credentials, those benched by hand) are always kept. Of the
-//! others at most [`MAX_UNDECLARED`] stay, besides those that a request or a chain is
-//! using: healthy ones are evicted first, then benched ones, each least recently used
-//! first.
+//! configuration's targets, credentials, those benched by hand) are always kept. At most
+//! [`MAX_UNDECLARED`] other subjects are kept, besides those that a request or a chain is
+//! using: healthy ones are evicted first, then benched ones, each least recently used first.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use super::subject::Subject;
 
 /// Undeclared subjects kept.
 pub(super) const MAX_UNDECLARED: usize = 1_024;
-/// Longest name of an undeclared subject that is kept; no model has a longer one.
+/// The longest name of an undeclared subject that is kept; no model has a longer one.
 pub(super) const MAX_NAME: usize = 256;
 
 #[derive(Default)]
@@ -120,7 +119,7 @@ impl SubjectTable {
     }
 
     /// Evicts a quarter at once, so that a flood of names does not sort the table for each
-    /// of them.
+    /// name.
     fn make_room(&mut self) {
         if self.undeclared < MAX_UNDECLARED.max(2 * self.in_use) {
             return;

@@ -1,33 +1,33 @@
-//! Chooses a key. Pure: what is known of the keys is an argument.
+//! Chooses a key. Pure: the state of the keys is an argument.
 //!
-//! A conversation keeps its key while that can be used. Another one is chosen by weighted
-//! rendezvous hashing: each key has a score for each conversation, and the best key that can
-//! be used wins. The weight is what is left of the key's quota, so that new conversations go
-//! where there is room.
+//! A conversation keeps its key while that key is usable. Otherwise a key is chosen by
+//! weighted rendezvous hashing: each key has a score for each conversation, and the usable key
+//! with the best score wins. The weight is the remaining share of the key's quota, so that new
+//! conversations go to keys with quota left.
 
 use std::time::Duration;
 
 use super::{Conversation, MAX_KEYS};
 
-/// The least weight of a key: one with little quota left is not forgotten.
+/// The minimum weight of a key, so that one with little quota left is still used.
 const LEAST_WEIGHT: f64 = 0.05;
 
-/// What is known of a key before a request is sent.
+/// The state of a key before a request is sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum KeyState {
-    /// It may be used; this share of its quota is left, from 0 to 1.
+    /// Usable, with this share of its quota left, from 0 to 1.
     Usable(f64),
-    /// Its quota is used up, by the provider's own count. A request may still fit, so it is
-    /// used if no other key can be.
+    /// Its quota is used up, by the provider's own count. A request may still fit, so the key
+    /// is used if no other one can be.
     UsedUp {
-        /// Until the quota is renewed; the shortest comes first.
+        /// The time until the quota is renewed; the key with the shortest comes first.
         resets_in: Duration,
     },
-    /// It was rejected, or has to pause.
+    /// Rejected, or paused.
     Resting,
 }
 
-/// Keys that a request was already sent with.
+/// The keys with which a request has already been sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TriedKeys(u64);
 
@@ -41,8 +41,8 @@ impl TriedKeys {
     }
 }
 
-/// The key for a request of a conversation that is with the key `current`, if any can be
-/// used that the request has not tried.
+/// The key for a request of a conversation that uses the key `current`; `None` if every usable
+/// key has been tried.
 pub(super) fn choose(
     conversation: Conversation,
     current: Option<usize>,

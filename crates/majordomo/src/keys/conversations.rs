@@ -23,8 +23,8 @@ impl ConversationTables {
     }
 }
 
-/// The keys of one provider's conversations. Of those that were used least recently, some
-/// are forgotten: a conversation without an entry is placed anew.
+/// The keys of one provider's conversations. The least recently used ones are evicted; a
+/// conversation without an entry gets a key as a new one would.
 #[derive(Default)]
 pub(super) struct ConversationTable {
     generations: Mutex<Generations>,
@@ -39,7 +39,7 @@ struct Generations {
 }
 
 impl ConversationTable {
-    /// A conversation of its own for a request that belongs to none.
+    /// A new conversation for a request that belongs to none.
     pub(super) fn lone_request(&self) -> Conversation {
         let number = self.lone_requests.fetch_add(1, Ordering::Relaxed);
         Conversation(number.wrapping_mul(0xD134_2543_DE82_EF95))

@@ -1,7 +1,7 @@
-//! Several keys of one provider: which one a request is sent with.
+//! Several keys of one provider, and the choice of one for each request.
 //!
-//! A target of such a provider has a [`KeyRing`] with one model per key. `choice` chooses,
-//! purely; `conversations` remembers which key each conversation is with, since a prompt is
+//! A target of such a provider has a [`KeyRing`] with one model per key. `choice` chooses, as
+//! a pure function; `conversations` remembers the key of each conversation, since a prompt is
 //! cached for the account of the key that sent it; `ring` knows the keys' health and admits
 //! requests. A chain with a single key has no ring. May use `clock` and `health`.
 
@@ -17,13 +17,13 @@ pub(crate) use choice::TriedKeys;
 pub(crate) use conversations::ConversationTables;
 pub(crate) use ring::{KeyPermit, KeyRing, RingRefusal};
 
-/// Most keys of one provider.
+/// Maximum keys of one provider.
 pub(crate) const MAX_KEYS: usize = majordomo_providers::MAX_KEYS;
 
 /// Bytes of each text that identify a conversation: enough to tell them apart.
 const IDENTIFYING_BYTES: usize = 4_096;
 
-/// A conversation, by what all of its requests begin with.
+/// A conversation, identified by the beginning of its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Conversation(u64);
 
@@ -32,7 +32,8 @@ impl Conversation {
     /// the same from turn to turn. `None` without messages.
     pub(crate) fn of(prompt: &Prompt) -> Option<Self> {
         let first = prompt.messages.first()?;
-        // Without random keys: several gateways agree on the key of a new conversation.
+        // The hash is not randomly keyed, so several gateways agree on the key of a
+        // conversation.
         let mut hasher = DefaultHasher::new();
         for text in &prompt.system {
             beginning(&text.text).hash(&mut hasher);

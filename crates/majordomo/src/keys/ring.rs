@@ -94,7 +94,8 @@ impl KeyRing {
     }
 
     /// Admits a request of a conversation to a key that it has not tried, and remembers the
-    /// key. A `forced` one is admitted despite a pause that the provider did not demand.
+    /// key. A `forced` request is admitted despite a bench, unless the provider demanded the
+    /// pause.
     pub(crate) fn admit(
         &self,
         conversation: Option<Conversation>,
@@ -111,7 +112,7 @@ impl KeyRing {
             let Some(number) = choose(conversation, current, &states, tried) else {
                 return Err(self.refusal());
             };
-            // Another request may have become its probe meanwhile.
+            // Another request may have become its probe.
             let Ok(permit) = self.keys[number].admit(number, forced) else {
                 tried.add(number);
                 continue;
@@ -123,7 +124,7 @@ impl KeyRing {
         }
     }
 
-    /// Keeps what the last response reported of a key's quota.
+    /// Records a key's quota, as the last response reported it.
     pub(crate) fn note_quota(&self, key: usize) {
         let key = &self.keys[key];
         if let Some(quota) = key.model.extras().and_then(|extras| extras.own_quota()) {

@@ -81,9 +81,9 @@ impl RegistryBuilder {
         self
     }
 
-    /// Inherits the health of an earlier registry, with its configuration and clock, so that
-    /// a reload keeps benches. Providers whose address or key has changed start healthy when
-    /// they are used; see [`Registry::forget_changed_providers`].
+    /// Inherits the health of an earlier registry, with its configuration and clock, so that a
+    /// reload keeps benches. Providers whose address or key has changed start healthy; see
+    /// [`Registry::forget_changed_providers`].
     ///
     /// ```
     /// use std::time::Duration;
@@ -127,7 +127,7 @@ impl RegistryBuilder {
         self
     }
 
-    /// Builds the registry and reads the environment. A malformed DSN fails on use only.
+    /// Builds the registry and reads the environment. A malformed DSN fails only on use.
     pub fn build(self) -> Registry {
         let clock = self.clock.unwrap_or_else(|| Arc::new(RuntimeClock));
         let health = self
@@ -144,6 +144,7 @@ impl RegistryBuilder {
         let registry = Registry {
             shared: Arc::new(RegistryShared {
                 names: RwLock::new(names),
+                chains: Default::default(),
                 environment: self.environment,
                 health,
                 conversations: self.conversations,

@@ -1,10 +1,11 @@
 //! The registry: providers, aliases and DSN schemes by name.
 //!
-//! A registry is shared by cloning and may be changed while in use; chains that were
-//! parsed before keep what they were parsed with. May use every other module.
+//! A registry is shared by cloning and may be changed while in use; existing chains do not
+//! change. May use every other module.
 
 mod builder;
 mod builtin;
+mod chain_cache;
 mod env;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 pub use builder::RegistryBuilder;
 pub use builtin::ollama_url;
+use chain_cache::ChainCache;
 pub use env::{DsnProblem, LoadEnvError};
 
 use crate::chain::{Chain, ChainConfig, ChainTarget};
@@ -54,9 +56,10 @@ pub struct Registry {
 
 struct RegistryShared {
     names: RwLock<RegistryNames>,
+    chains: ChainCache,
     environment: Environment,
     health: Health,
-    /// The keys that conversations are with.
+    /// The keys that conversations use.
     conversations: ConversationTables,
     chain: Arc<ChainConfig>,
     observers: Observers,
@@ -68,8 +71,8 @@ struct RegistryNames {
     aliases: BTreeMap<String, String>,
     schemes: BTreeMap<String, SchemeFactory>,
     resolvers: Vec<Arc<dyn Resolver>>,
-    /// DSNs that could not be used when they were loaded. They are tried again when their
-    /// provider is looked up, since its scheme may have been registered meanwhile.
+    /// DSNs that were unusable when they were loaded. They are tried again when their provider
+    /// is looked up, since its scheme may have been registered in the meantime.
     unusable: BTreeMap<String, SecretString>,
 }
 
@@ -136,10 +139,18 @@ impl Registry {
 
     /// Returns the chain that a spec names. Dynamic aliases need [`Registry::resolve`].
     pub fn model(&self, spec: &str) -> Result<Chain, SpecError> {
+        if let Some(chain) = self.shared.chains.get(spec) {
+            return Ok(chain);
+        }
+        let changes = self.shared.chains.changes();
         let mut expansion = Expansion::new(spec)?;
         loop {
             match expansion.step()? {
-                ExpansionStep::Done(targets) => return self.chain(targets),
+                ExpansionStep::Done(targets) => {
+                    let chain = self.chain(targets)?;
+                    self.keep(spec, &chain, changes);
+                    return Ok(chain);
+                }
                 ExpansionStep::Alias(name) => {
                     let known = self.static_alias(&name);
                     let spec = known.ok_or_else(|| self.unknown_alias(&name, true))?;
@@ -151,14 +162,29 @@ impl Registry {
 
     /// Returns the chain that a spec names, consulting the resolvers for unknown aliases.
     pub async fn resolve(&self, spec: &str) -> Result<Chain, SpecError> {
+        if let Some(chain) = self.shared.chains.get(spec) {
+            return Ok(chain);
+        }
+        let changes = self.shared.chains.changes();
+        // What a resolver says now, it need not say next time.
+        let mut is_static = true;
         let mut expansion = Expansion::new(spec)?;
         loop {
             match expansion.step()? {
-                ExpansionStep::Done(targets) => return self.chain(targets),
+                ExpansionStep::Done(targets) => {
+                    let chain = self.chain(targets)?;
+                    if is_static {
+                        self.keep(spec, &chain, changes);
+                    }
+                    return Ok(chain);
+                }
                 ExpansionStep::Alias(name) => {
                     let spec = match self.static_alias(&name) {
                         Some(spec) => spec,
-                        None => self.dynamic_alias(&name).await?,
+                        None => {
+                            is_static = false;
+                            self.dynamic_alias(&name).await?
+                        }
                     };
                     expansion.supply(name, &spec)?;
                 }
@@ -184,6 +210,8 @@ impl Registry {
                 None => provider.fingerprint(),
             }
         });
+        // Chains that are kept hold on to the health that they were built with.
+        drop(self.write());
     }
 
     /// The names of the registered providers.
@@ -191,7 +219,7 @@ impl Registry {
         self.read().providers.keys().cloned().collect()
     }
 
-    /// Why the environment's unusable providers are unusable.
+    /// The environment's unusable providers, with the reasons.
     pub fn unusable(&self) -> Vec<SpecError> {
         let names: Vec<String> = self.read().unusable.keys().cloned().collect();
         let problem = |name: String| self.provider(&name).err();
@@ -257,11 +285,18 @@ impl Registry {
         ))
     }
 
+    /// Keeps the chain of a spec, unless the registry changed while it was built.
+    fn keep(&self, spec: &str, chain: &Chain, changes: u64) {
+        let names = self.read();
+        self.shared.chains.keep(spec, chain, changes);
+        drop(names);
+    }
+
     fn static_alias(&self, name: &str) -> Option<String> {
         self.read().aliases.get(name).cloned()
     }
 
-    /// Consults the resolvers, without any lock: they do I/O.
+    /// Consults the resolvers without holding a lock, because they do I/O.
     async fn dynamic_alias(&self, name: &str) -> Result<String, SpecError> {
         let resolvers = self.read().resolvers.clone();
         for resolver in resolvers {
@@ -296,8 +331,10 @@ impl Registry {
         names.unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Changes the names; no chain outlives that.
     fn write(&self) -> RwLockWriteGuard<'_, RegistryNames> {
         let names = self.shared.names.write();
+        self.shared.chains.drop_all();
         names.unwrap_or_else(PoisonError::into_inner)
     }
 }

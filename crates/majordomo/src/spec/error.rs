@@ -1,4 +1,4 @@
-//! Errors in specs, each with what to write instead.
+//! Errors in specs, each with a remedy.
 
 use majordomo_llm::{Error, ErrorKind};
 
@@ -8,7 +8,7 @@ use crate::nearest::did_you_mean;
 /// Why a spec could not be parsed into a chain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// It has no element.
+    /// The spec has no element.
     #[error("the model spec is empty: name at least one `provider/model` or alias")]
     Empty,
     /// An element starts with a slash.
@@ -73,7 +73,7 @@ pub enum SpecError {
     /// Aliases that expand to too many elements.
     #[error("the spec expands to more than {limit} elements")]
     TooLong {
-        /// The most elements accepted.
+        /// The maximum number of elements.
         limit: usize,
     },
     /// An invalid alias name.

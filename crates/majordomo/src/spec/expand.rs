@@ -1,7 +1,7 @@
 //! Expands a spec with aliases into a flat list of targets.
 //!
-//! [`Expansion`] does no lookups: it yields the alias it needs and is supplied with its
-//! spec, so the same code serves static aliases and resolvers that do I/O.
+//! [`Expansion`] does no lookups: it yields the alias that it needs, and the caller supplies
+//! the spec. The same code therefore serves static aliases and resolvers that do I/O.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ const MAX_ELEMENTS: usize = 10_000;
 pub(crate) enum ExpansionStep {
     /// The spec of this alias.
     Alias(String),
-    /// Nothing: these are the targets, in order, without duplicates.
+    /// Nothing more: these are the targets, in order, without duplicates.
     Done(Vec<TargetName>),
 }
 

@@ -5,6 +5,7 @@ mod agent_over_http;
 mod agent_transcripts;
 mod all_benched;
 mod cancellation;
+mod chain_cache;
 mod count_tokens;
 mod credentials;
 mod deadlines;

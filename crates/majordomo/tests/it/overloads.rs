@@ -1,5 +1,4 @@
-//! What a caller learns from a chain that is exhausted by overloads, and when the chain
-//! waits itself.
+//! The error of a chain that is exhausted by overloads, and when the chain itself waits.
 
 use majordomo::chain::{AllBenched, ChainConfig};
 use majordomo::fake::Step;
@@ -133,7 +132,7 @@ async fn requests_during_a_pause_wait_for_its_rest() {
     let [first, second] = both;
     let (first, second) = tokio::join!(first, second);
     assert_eq!(first, ["fp/a skipped", "fp/a served"]);
-    // The second one finds the first one's probe, and needs no place of its own.
+    // The second request finds the first one's probe in flight.
     assert_eq!(second.last().unwrap(), "fp/a served");
 }
 

@@ -1,4 +1,4 @@
-//! What a provider changes while it encodes a request is reported.
+//! Changes that a provider makes while it encodes a request are reported.
 
 use std::sync::Arc;
 

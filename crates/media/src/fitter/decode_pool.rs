@@ -55,7 +55,7 @@ impl DecodePool {
             .map_err(|_| Problem::DecoderFailed)
     }
 
-    /// Runs work that needs about so many bytes on a blocking thread; stops it on timeout or
+    /// Runs work that needs about this many bytes on a blocking thread; stops it on timeout or
     /// cancellation.
     pub(super) async fn run<T, F>(&self, needed: u64, work: F) -> Result<T, Problem>
     where

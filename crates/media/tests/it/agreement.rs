@@ -19,7 +19,7 @@ fn bitmap() -> Bytes {
     data.into()
 }
 
-/// Files and what they are; text that starts like a bitmap is none.
+/// Files and their formats; text that starts like a bitmap is not one.
 fn samples() -> Vec<(Bytes, Option<Format>)> {
     vec![
         (jpeg(4, 4, smooth), Some(Format::Jpeg)),
@@ -49,7 +49,7 @@ fn samples() -> Vec<(Bytes, Option<Format>)> {
     ]
 }
 
-/// What the Ollama codec makes of an element of `images`, which has no declared type.
+/// The Ollama codec's reading of an element of `images`, which has no declared type.
 fn ollama_type(data: &[u8]) -> Option<String> {
     let images = base64(data);
     let body = format!(

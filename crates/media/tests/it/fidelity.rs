@@ -1,4 +1,4 @@
-//! What an image shows survives: colours, transparency, text.
+//! The content of an image survives: colours, transparency, text.
 
 use bytes::Bytes;
 use jpeg_encoder::{ColorType, Encoder};
@@ -271,7 +271,7 @@ fn a_wide_gamut_image_is_converted_to_srgb() {
     let photo = jpeg_with(64, 64, color, |e| e.add_icc_profile(&p3()).unwrap());
     let fitted = fit(&photo, &px(32)).unwrap();
     let [r, g, b] = open(&fitted.data).at(16, 16);
-    // In sRGB the same colour has more red and less of the others.
+    // In sRGB, the same colour has more red and less green and blue.
     assert!(r > 208 && g < 78 && b < 58, "{:?}", [r, g, b]);
 }
 

@@ -5,6 +5,7 @@ mod agreement;
 mod bombs;
 mod decision;
 mod fidelity;
+mod geometry;
 mod malformed;
 mod mediagen;
 mod ocr;

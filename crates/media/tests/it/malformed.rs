@@ -111,7 +111,7 @@ fn a_truncated_file_is_refused_unless_all_pixels_are_present() {
 fn a_file_with_any_bit_flipped_never_panics_or_hangs() {
     let mut files = 0;
     for (name, data) in originals() {
-        // All bits of the headers, and some of the rest.
+        // All bits of the headers, and some other bits.
         for bit in 0..data.len() * 8 {
             let byte = bit / 8;
             if byte > 200 && bit % 5 != 0 {

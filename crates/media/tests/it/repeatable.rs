@@ -15,6 +15,7 @@ fn limits() -> Vec<ImageLimits> {
         only("image/jpeg", 300),
         only("image/webp", 90),
         only("image/gif", 140),
+        types(&["image/jpeg"]),
         max_bytes(6_000),
     ]
 }
@@ -41,7 +42,7 @@ fn images() -> Vec<(&'static str, Bytes)> {
     ]
 }
 
-/// What one process makes of an image, in this order of limits.
+/// The results of one process for an image, in this order of limits.
 fn fitted(fitter: &Fitter, image: &Bytes, limits: &ImageLimits) -> Bytes {
     let request = request(std::slice::from_ref(image));
     let (fitted, _) = block_on(fitter.fit(&request, Some(limits))).unwrap();

@@ -77,6 +77,11 @@ impl ClaudeModel {
         }
     }
 
+    /// Whether thinking together with a forced tool call is an error.
+    pub(super) fn rejects_thinking_with_forced_tools(self) -> bool {
+        self.version < (5, 0)
+    }
+
     /// Whether sampling parameters are an error.
     pub(super) fn rejects_sampling(self) -> bool {
         match self.family {
@@ -91,7 +96,7 @@ impl ClaudeModel {
         self.version >= (4, 1)
     }
 
-    /// An output that all models of this family and version can produce.
+    /// The output limit that all models of this family and version support.
     pub(super) fn least_max_output(self) -> u64 {
         match (self.family, self.version) {
             (_, version) if version < (3, 5) => 4_096,
@@ -106,7 +111,7 @@ impl ClaudeModel {
         self.version >= (4, 1)
     }
 
-    /// Whether system messages may stand inside the conversation.
+    /// Whether the conversation may contain system messages.
     pub(super) fn accepts_system_turns(self) -> bool {
         self.version >= (4, 8)
     }

@@ -1,7 +1,8 @@
 //! Recipe for the Anthropic Messages API.
 //!
 //! [`claude_model`] derives a model's restrictions from its id, [`thinking`]
-//! converts between efforts and budgets, [`sampling`] drops rejected parameters,
+//! converts between efforts and budgets, [`own_thinking`] fits what only this dialect can
+//! express of them, [`sampling`] drops rejected parameters,
 //! [`system_turns`] folds system messages, [`api_version`] lists the API versions.
 //!
 //! # Wire shapes
@@ -30,6 +31,7 @@
 
 mod api_version;
 mod claude_model;
+mod own_thinking;
 mod sampling;
 mod system_turns;
 mod thinking;
@@ -62,7 +64,7 @@ const MAX_IMAGES: usize = 100;
 const MAX_IMAGES_LARGE_WINDOW: usize = 600;
 const STANDARD_WINDOW: u64 = 200_000;
 
-/// The output limit of a model that is not known, unless the request has its own.
+/// The output limit of an unknown model, unless the request sets one.
 const UNKNOWN_MAX_OUTPUT: u64 = 4_096;
 
 /// The pagination fields of the model list.

@@ -5,9 +5,8 @@ use majordomo_wire::Protocol;
 
 use super::claude_model::ClaudeModel;
 
-/// Folds system messages into the instructions if the model refuses them inside
-/// the conversation. About an unknown model, a client that speaks the API itself
-/// knows best.
+/// Folds system messages into the instructions if the model rejects them inside the
+/// conversation. For an unknown model, a client that speaks the API itself is trusted.
 pub(super) fn fold_system_turns(request: &mut Request, claude: Option<ClaudeModel>) {
     let messages = Protocol::Messages.dialect();
     let is_own = |source: &WireSource| *source.dialect() == messages;
@@ -17,7 +16,7 @@ pub(super) fn fold_system_turns(request: &mut Request, claude: Option<ClaudeMode
         None => own,
     };
     let is_system = |message: &Message| message.role == Role::System;
-    // Of other dialects, the writer moves those at the beginning itself.
+    // For other dialects, the writer itself moves the leading ones.
     let first = match own {
         true => 0,
         false => request
@@ -53,7 +52,7 @@ pub(super) fn fold_system_turns(request: &mut Request, claude: Option<ClaudeMode
                 | Part::Opaque(_) => message.parts.push(part),
             }
         }
-        // Instructions are text; anything else stays where it was.
+        // Instructions are text; other content is not moved.
         if !message.parts.is_empty() {
             message.role = Role::User;
             conversation.push(message);

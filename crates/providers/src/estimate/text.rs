@@ -7,9 +7,9 @@
 /// Fixed-point unit: weights are in sixtieths of a token.
 const TOKEN: u64 = 60;
 
-/// Bytes that are weighed at the same time, each in a lane of its own.
+/// Bytes that are weighed at the same time, each in its own lane.
 const LANES: usize = 32;
-/// A lane of one byte holds the sum of this many weights.
+/// A one-byte lane can hold the sum of this many weights.
 const BLOCK: usize = LANES * 6;
 
 /// Estimates the tokens of a text.

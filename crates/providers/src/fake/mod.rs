@@ -16,7 +16,7 @@
 //! ```
 //!
 //! It also draws small pictures and embeds texts. Those calls take a step of the script, too:
-//! a failure fails them, after any other their result depends on the request alone.
+//! a failure fails them; after any other step, their result depends only on the request.
 
 mod model;
 mod other_calls;

@@ -15,7 +15,7 @@ use super::playback::Playback;
 
 /// Dimension of the vectors, unless a request asks for another.
 const DIMENSION: u32 = 8;
-/// The most texts per call.
+/// Maximum texts per call.
 const MOST_TEXTS: usize = 16;
 
 impl ModelExtras for FakeModel {
@@ -29,7 +29,7 @@ impl ModelExtras for FakeModel {
 }
 
 impl ImageModel for FakeModel {
-    /// Draws small patterns that depend on the request alone.
+    /// Draws small patterns that depend only on the request.
     fn generate_images(&self, request: ImageRequest) -> BoxFuture<'_, Result<ImageResponse>> {
         Box::pin(async move {
             let step = self.play(Request::user(&*request.prompt().prompt), false);
@@ -48,7 +48,7 @@ impl EmbeddingModel for FakeModel {
         }
     }
 
-    /// Computes vectors that depend on the model and the text alone.
+    /// Computes vectors that depend only on the model and the text.
     fn embed_batch<'a>(
         &'a self,
         texts: &'a [String],

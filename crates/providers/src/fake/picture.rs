@@ -7,7 +7,7 @@ const MOST_PIXELS: u32 = 2_048;
 /// Cells of the pattern in each direction.
 const CELLS: u32 = 8;
 
-/// A PNG with a symmetric pattern and a colour, both of which depend on the seed alone.
+/// A PNG with a symmetric pattern and a colour, both of which depend only on the seed.
 ///
 /// Sides are limited to 2,048 pixels.
 ///
@@ -106,14 +106,14 @@ fn crc32(data: &[u8]) -> u32 {
     !crc
 }
 
-/// A number that depends on a text alone (FNV-1a).
+/// A number that depends only on a text (FNV-1a).
 pub(super) fn seed_of(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-/// The pictures of a request: as many as it asks for, 64 by 64 unless it has a size. Equal
-/// requests get equal pictures.
+/// The pictures of a request: the requested number, 64 by 64 pixels unless it has a size.
+/// Equal requests get equal pictures.
 pub fn pictures(request: &majordomo_llm::ImageRequest) -> Vec<Image> {
     let prompt = request.prompt();
     let n = prompt
@@ -133,7 +133,7 @@ pub fn pictures(request: &majordomo_llm::ImageRequest) -> Vec<Image> {
     seeds.map(|seed| picture(seed, size.0, size.1)).collect()
 }
 
-/// The most pictures that one call draws.
+/// Maximum pictures per call.
 const MOST_PICTURES: u32 = 10;
 
 #[cfg(test)]

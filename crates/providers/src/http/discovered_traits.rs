@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::discovery::ModelTraits;
 
-/// Lifetime of a discovered result, also of a negative one.
+/// Lifetime of a discovered result, including a negative one.
 const TTL: Duration = Duration::from_secs(3_600);
 /// Delay after a failed discovery.
 const RETRY_DELAY: Duration = Duration::from_secs(60);

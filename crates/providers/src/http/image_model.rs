@@ -61,7 +61,7 @@ impl HttpModel {
         }
     }
 
-    /// Sends a body and lists what it lacks.
+    /// Sends a body and records its losses.
     async fn post_images(
         &self,
         request: &ImageRequest,

@@ -1,13 +1,14 @@
 //! Providers over HTTP: a recipe, settings, and the transport.
 //!
-//! [`HttpProvider`] creates [`model`]s; [`base_url`] checks its address. [`preflight`] rejects requests that a
-//! target is known not to support. [`streamed_body`] reads a streamed response,
-//! which [`event_decoder`] decodes and [`raw_chunks`] forwards verbatim.
-//! [`discovered_traits`] caches discovered capabilities, [`model_list`] pages
-//! through model lists, [`quota`] reads what is left of a key's rate limits,
-//! [`image_model`] and [`embedding_model`] are what a model does besides chatting, and
-//! [`offload`] decodes large bodies off the async threads.
+//! [`HttpProvider`] creates [`model`]s; [`base_url`] checks its address. [`preflight`] rejects
+//! requests that a target is known not to support. [`streamed_body`] reads a streamed
+//! response, which [`event_decoder`] decodes and [`raw_chunks`] forwards verbatim.
+//! [`discovered_traits`] caches discovered capabilities, [`model_list`] pages through model
+//! lists, [`quota`] reads the remaining rate limits of a key, [`attribution`] names the
+//! provider in errors, [`image_model`] and [`embedding_model`] are a model's operations
+//! besides chat, and [`offload`] decodes large bodies off the async threads.
 
+mod attribution;
 mod base_url;
 mod by_key;
 mod client_credential;
@@ -26,7 +27,7 @@ mod streamed_body;
 mod trace;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ::http::Uri;
@@ -41,7 +42,9 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::Settings;
 use crate::discovery::ModelTraits;
 use crate::recipe::Recipe;
-use crate::transport::{ResponseHead, Timeouts, Transport, TransportRequest, TransportResponse};
+use crate::transport::{
+    Credential, ResponseHead, Timeouts, Transport, TransportRequest, TransportResponse,
+};
 use base_url::{below_version, check_base_url};
 use discovered_traits::DiscoveredTraits;
 use model::HttpModel;
@@ -51,8 +54,6 @@ use trace::trace_headers;
 const MAX_CACHED_MODELS: usize = 1_024;
 /// Longer ids are not cached: clients can invent any id.
 const MAX_CACHED_ID: usize = 256;
-/// Shorter words of configured headers are not redacted: they may be ordinary text.
-const SHORTEST_SECRET: usize = 8;
 /// Timeout of a discovery request.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -70,14 +71,16 @@ struct HttpProviderInner {
     /// server.
     is_default_endpoint: bool,
     key: Option<SecretString>,
+    /// The header of the key, once it was needed.
+    credential: OnceLock<Credential>,
     fingerprint: Fingerprint,
     timeouts: Timeouts,
     settings: Settings,
-    /// Shared by the keys of a provider with several.
+    /// Shared by all keys of a provider.
     traits: Arc<Cache<String, Arc<DiscoveredTraits>>>,
     /// This provider with each of its keys, if it has several.
     by_key: Vec<HttpProvider>,
-    /// Whether responses are searched for the quota of the key, which is one of several.
+    /// Whether to read the key's quota from responses, because the provider has several keys.
     reads_quota: bool,
 }
 
@@ -110,6 +113,7 @@ impl HttpProvider {
             is_default_endpoint: base_url == default_url,
             base_url,
             key: settings.key.clone(),
+            credential: OnceLock::new(),
             timeouts: settings.timeouts.unwrap_or_else(|| recipe.timeouts()),
             recipe,
             settings,
@@ -186,9 +190,7 @@ impl HttpProvider {
         };
         let uri = format!("{base}{}", discovery.path).parse().ok()?;
         let request = match discovery.body {
-            Some(body) => TransportRequest::post(uri, body)
-                .header("content-type", "application/json")
-                .ok()?,
+            Some(body) => TransportRequest::post(uri, body).json(),
             None => TransportRequest::get(uri),
         };
         let request = self.apply_settings(request, None).ok()?.timeouts(Timeouts {
@@ -256,7 +258,7 @@ impl HttpProvider {
         }
         match (&self.0.key, recipe.key_variables()) {
             (Some(key), _) => {
-                let request = request.credential(&recipe.credential(key)?);
+                let request = request.credential(self.credential(key)?);
                 Ok(request.headers(headers))
             }
             (None, []) => Ok(request.headers(headers)),
@@ -268,7 +270,16 @@ impl HttpProvider {
         }
     }
 
-    /// The client's own credential, if the request has one that belongs here.
+    /// The header of the key.
+    fn credential(&self, key: &SecretString) -> Result<&Credential> {
+        if let Some(known) = self.0.credential.get() {
+            return Ok(known);
+        }
+        let credential = self.recipe().credential(key)?;
+        Ok(self.0.credential.get_or_init(|| credential))
+    }
+
+    /// The client's own credential, if the request has one for this provider.
     fn client_credential<'r>(&self, request: &'r Request) -> Option<&'r ClientCredential> {
         let credential = request.client_credential();
         credential.filter(|credential| {
@@ -303,32 +314,9 @@ impl HttpProvider {
             now: self.transport().now(),
         };
         let error = self.recipe().protocol().codec().read_error(&failed);
-        // Not every dialect has the delay in the body; the header may have it.
+        // The delay may be only in the header, not in the body.
         let delay = error.retry_after().or(head.retry_after());
         head.add_to(error).with_retry_after(delay)
-    }
-
-    /// Names the provider in an error and redacts its key.
-    fn attribute(&self, error: Error) -> Error {
-        let error = error.with_provider(&self.0.name);
-        // Longer keys first: one may begin with another.
-        let mut keys: Vec<&str> = self
-            .0
-            .settings
-            .keys
-            .iter()
-            .map(|it| it.expose_secret())
-            .collect();
-        keys.extend(self.0.key.as_ref().map(|key| key.expose_secret()));
-        keys.sort_unstable_by_key(|key| std::cmp::Reverse(key.len()));
-        let error = keys.into_iter().fold(error, Error::redacting);
-        let values = self.0.settings.headers.values();
-        let texts = values.filter_map(|value| value.to_str().ok());
-        // A server may quote `Bearer x` or only `x`.
-        let secrets = texts.flat_map(|text| [text].into_iter().chain(text.split_whitespace()));
-        secrets
-            .filter(|secret| secret.len() >= SHORTEST_SECRET)
-            .fold(error, |error, secret| error.redacting(secret))
     }
 }
 

@@ -1,8 +1,9 @@
 //! A model of a provider over HTTP.
 
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use ::http::Uri;
 use bytes::Bytes;
 use majordomo_llm::{
     BoxFuture, Capabilities, Change, ClientCredential, Dialect, EmbeddingModel, Error, ErrorKind,
@@ -20,12 +21,12 @@ use super::{HttpProvider, client_credential, model_list, offload, preflight};
 use crate::estimate;
 use crate::transport::{ResponseHead, TransportRequest, TransportResponse};
 
-/// An encoded request, and how its response is read.
+/// An encoded request, with the way to read its response.
 struct EncodedCall {
     post: TransportRequest,
-    /// It asks for usage that its client did not ask for.
+    /// Whether it asks for usage although its client did not.
     usage_added: bool,
-    /// Its forced call is emulated.
+    /// Whether its forced call is emulated.
     emulated: Option<EmulatedCall>,
 }
 
@@ -33,7 +34,7 @@ struct EncodedCall {
 struct OpenedStream {
     body: StreamedBody,
     reader: Box<dyn StreamReader>,
-    /// It has usage that its client did not ask for.
+    /// Whether it has usage that its client did not ask for.
     usage_added: bool,
 }
 
@@ -42,7 +43,10 @@ pub(super) struct HttpModel {
     pub(super) id: String,
     pub(super) name: String,
     traits: Arc<DiscoveredTraits>,
-    /// What the last response reported of the key's rate limits, if it is one of several.
+    /// The path of the first call and its URI.
+    usual_uri: OnceLock<(String, Uri)>,
+    /// The key's rate limits as the last response reported them, if the provider has several
+    /// keys.
     quota: Mutex<Option<Quota>>,
 }
 
@@ -52,6 +56,7 @@ impl HttpModel {
             name: format!("{}/{id}", provider.0.name),
             traits: provider.traits(id),
             id: id.to_owned(),
+            usual_uri: OnceLock::new(),
             quota: Mutex::default(),
             provider,
         }
@@ -89,7 +94,7 @@ impl HttpModel {
         for loss in written.losses {
             request.record_change(loss.into());
         }
-        // What we build ourselves asks already.
+        // Bodies that we encode ourselves already ask.
         let needed = request.options().usage_needed;
         let forwarded = request.source().is_some_and(|source| {
             let asks = stream && recipe.asks_for_usage(needed);
@@ -109,17 +114,27 @@ impl HttpModel {
             }
             false => body,
         };
-        let uri = self
-            .provider
-            .uri(&recipe.path(&self.id, &request, stream))?;
-        let post = TransportRequest::post(uri, body);
-        let post = post.header("content-type", "application/json")?;
+        let uri = self.uri(&recipe.path(&self.id, &request, stream))?;
+        let post = TransportRequest::post(uri, body).json();
         let post = self.provider.apply_settings(post, Some(&request))?;
         Ok(EncodedCall {
             post,
             usage_added,
             emulated,
         })
+    }
+
+    /// The URI of a path; most calls of a model have the same.
+    fn uri(&self, path: &str) -> Result<Uri> {
+        if let Some((known, uri)) = self.usual_uri.get()
+            && known == path
+        {
+            return Ok(uri.clone());
+        }
+        let uri = self.provider.uri(path)?;
+        // Another call may have been first.
+        let _ = self.usual_uri.set((path.to_owned(), uri.clone()));
+        Ok(uri)
     }
 
     /// Whether to set prompt-cache breakpoints: if configured, and the client set none.
@@ -130,7 +145,7 @@ impl HttpModel {
             && !majordomo_wire::sets_cache_marks(request)
     }
 
-    /// Keeps the quota that a response reports of a key that is one of several.
+    /// Records the quota that a response reports, if the provider has several keys.
     fn read_quota(&self, head: &ResponseHead) {
         if self.provider.0.reads_quota
             && let Some(quota) = read_quota(head, self.provider.transport().now())
@@ -143,7 +158,8 @@ impl HttpModel {
         self.quota.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the request is in the provider's own dialect, which then judges it itself.
+    /// Whether the request is in the provider's own dialect, so that the provider itself
+    /// validates it.
     fn forwards(&self, request: &Request) -> bool {
         let source = request.source();
         source.is_some_and(|source| *source.dialect() == self.codec().dialect())
@@ -240,8 +256,7 @@ impl HttpModel {
         let to = majordomo_wire::Outgoing::new(&self.id);
         let to = recipe.encoding(to, &request, &self.traits.current());
         let written = counter.write_request(&request, &to);
-        let post = TransportRequest::post(self.provider.uri(&path)?, written.body);
-        let post = post.header("content-type", "application/json")?;
+        let post = TransportRequest::post(self.provider.uri(&path)?, written.body).json();
         let body = model_list::send(&self.provider, post, Some(&request)).await?;
         counter.read_response(&body)
     }
@@ -251,12 +266,12 @@ impl HttpModel {
             return Err(unsupported("it has no embeddings for this dialect"));
         };
         let body = majordomo_wire::with_model(&body, &self.id);
-        let post = TransportRequest::post(self.provider.uri(path)?, body);
-        let post = post.header("content-type", "application/json")?;
+        let post = TransportRequest::post(self.provider.uri(path)?, body).json();
         model_list::send(&self.provider, post, None).await
     }
 
-    /// Names the target in an error; one of the client's own credential is the client's.
+    /// Names the target in an error, and marks it as the client's if the client's own
+    /// credential was used.
     pub(super) fn attribute(&self, error: Error, credential: Option<&ClientCredential>) -> Error {
         let error = error.with_target(&self.provider.0.name, &self.id);
         client_credential::attribute(self.provider.attribute(error), credential)

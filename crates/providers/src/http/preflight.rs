@@ -1,8 +1,7 @@
 //! Rejects requests that a target is known not to support, before anything is sent.
 //!
-//! A chain shapes its requests, so this matters for direct calls of a model. Some
-//! servers respond with 200 to a request that they do not support and would drop
-//! images silently.
+//! A chain shapes its requests, so this matters only for direct calls of a model. Some servers
+//! respond with 200 to a request that they do not support and would drop images silently.
 
 use majordomo_llm::{
     Capabilities, Error, ErrorKind, Image, ImageLimits, ImageRef, OutputFormat, Request, Result,
@@ -28,7 +27,7 @@ pub(super) fn check_request(request: &Request, can: &Capabilities, stream: bool)
 }
 
 /// Rejects images given by URLs that the target's dialect cannot express: they would be
-/// dropped, and the model would respond to half of the question.
+/// dropped, and the model would respond to an incomplete request.
 pub(super) fn check_image_urls(request: &Request, codec: &dyn Codec) -> Result<()> {
     let own = request
         .source()

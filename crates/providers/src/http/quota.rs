@@ -1,9 +1,9 @@
-//! Reads what is left of a key's rate limits from a response's headers.
+//! Reads the remaining rate limits of a key from a response's headers.
 //!
-//! Two families exist: `x-ratelimit-{limit,remaining,reset}-{requests,tokens}` (OpenAI and
-//! the servers that follow it; the reset is a duration such as `6m0s`) and
+//! Two families exist: `x-ratelimit-{limit,remaining,reset}-{requests,tokens}` (OpenAI and the
+//! servers that follow it; the reset is a duration such as `6m0s`) and
 //! `anthropic-ratelimit-{requests,tokens,input-tokens,output-tokens}-{limit,remaining,reset}`
-//! (the reset is an RFC 3339 instant). Whatever is malformed counts as not reported.
+//! (the reset is an RFC 3339 instant). A malformed value counts as not reported.
 
 use std::time::{Duration, SystemTime};
 
@@ -51,7 +51,7 @@ fn window(
     reset: impl FnOnce() -> Option<Duration>,
 ) -> Option<QuotaWindow> {
     let limit: u64 = limit?.trim().parse().ok()?;
-    // A limit of zero is no limit: some servers send it for what they do not count.
+    // A limit of zero means none: some servers send it for units that they do not limit.
     let left: u64 = left?.trim().parse().ok().filter(|_| limit > 0)?;
     Some(QuotaWindow {
         limit,

@@ -27,7 +27,7 @@ pub(super) struct RawChunks {
     /// The final item, yielded at the end of the body.
     last: Option<Result<RawChunk>>,
     over: bool,
-    /// Whether the chunk that only reports usage is not forwarded.
+    /// Whether to withhold the chunk that only reports usage.
     hides_usage: bool,
 }
 
@@ -45,12 +45,12 @@ impl RawChunks {
         }
     }
 
-    /// Keeps the chunk that only reports usage from a client that did not ask for it.
+    /// Withholds the chunk that only reports usage from a client that did not ask for it.
     pub(super) fn hide_usage(&mut self) {
         self.hides_usage = true;
     }
 
-    /// Whether a frame is not forwarded.
+    /// Whether a frame is withheld.
     fn hides(&self, frame: &[u8]) -> bool {
         self.hides_usage && is_usage_chunk(frame)
     }

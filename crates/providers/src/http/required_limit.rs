@@ -2,13 +2,13 @@
 
 use majordomo_llm::{Capabilities, Request};
 
-/// The window's rest is an estimate: at least this much is requested.
+/// The remaining window is an estimate, so at least this much is requested.
 const MIN_OUTPUT: u64 = 1_024;
 
-/// What a thinking budget leaves for the answer, since the limit includes the thoughts.
+/// The output beyond a thinking budget, because the limit includes the thoughts.
 const MIN_ANSWER: u64 = 4_096;
 
-/// Sets `max_tokens` to the model's largest output, or to `fallback` if that is unknown.
+/// Sets `max_tokens` to the model's maximum output, or to `fallback` if that is unknown.
 /// `estimate` counts the request's tokens, so that both fit the model's window.
 pub(super) fn set_required_limit(
     request: &mut Request,

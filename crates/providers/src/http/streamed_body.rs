@@ -29,7 +29,7 @@ pub(super) struct StreamedBody {
     request_id: Option<Box<str>>,
     provider: HttpProvider,
     model: String,
-    /// The client's own, if the request was sent with it.
+    /// The client's own credential, if the request was sent with it.
     credential: Option<ClientCredential>,
 }
 

@@ -1,4 +1,4 @@
-//! Tells a provider of a request's trace and id.
+//! Sends a request's trace and id to a provider.
 
 use ::http::{HeaderMap, HeaderName, HeaderValue};
 use majordomo_llm::TraceHeaders;

@@ -117,9 +117,8 @@ impl Transport {
         self.open(&origin, request, ResponseMode::Streamed).await
     }
 
-    /// Sends a request to an address that did not come from the configuration.
-    /// Redirects and error statuses are returned as they are. The connection is not
-    /// pooled.
+    /// Sends a request to an address that did not come from the configuration. Redirects and
+    /// error statuses are returned unchanged. The connection is not pooled.
     pub async fn send_unpooled(
         &self,
         request: TransportRequest,

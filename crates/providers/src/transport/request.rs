@@ -3,12 +3,15 @@
 use std::fmt;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Uri};
 use majordomo_llm::{Error, ErrorKind, Result};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::Timeouts;
+
+/// As many headers as a request usually has.
+const USUAL_HEADERS: usize = 12;
 
 /// A request to a provider. Clones share the body.
 ///
@@ -61,6 +64,16 @@ impl TransportRequest {
         let name = HeaderName::try_from(name).map_err(|_| bad_header(name))?;
         self.headers.insert(name, value?);
         Ok(self)
+    }
+
+    /// Announces a JSON body.
+    #[must_use]
+    pub(crate) fn json(mut self) -> Self {
+        const JSON: HeaderValue = HeaderValue::from_static("application/json");
+        // Room for what the exchange and the settings add: maps grow by copying.
+        self.headers.reserve(USUAL_HEADERS);
+        self.headers.insert(CONTENT_TYPE, JSON);
+        self
     }
 
     /// Adds headers that are not secret; existing ones of the same name are

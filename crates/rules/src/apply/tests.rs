@@ -1,4 +1,4 @@
-//! What a match with a processor does.
+//! The effect of a match with a processor.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

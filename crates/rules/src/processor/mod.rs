@@ -71,7 +71,7 @@ pub trait Processor: Send + Sync {
     /// Its operation.
     fn op(&self) -> &'static str;
 
-    /// Checks the condition's value when a rule is compiled; an error says what is expected.
+    /// Checks the condition's value when a rule is compiled; an error states what is expected.
     /// Accepts a boolean or nothing by default.
     fn check_value(&self, value: Option<&Value>) -> Result<(), String> {
         crate::value::switch(value).map_err(|bad| bad.message)?;
@@ -83,7 +83,7 @@ pub trait Processor: Send + Sync {
         true
     }
 
-    /// What the condition found, for traces. Must not quote the client.
+    /// The finding of the condition, for traces. Must not quote the client.
     fn found(&self, _subject: &Subject<'_>) -> String {
         String::new()
     }
@@ -94,8 +94,8 @@ pub trait Processor: Send + Sync {
         task: ProcessorTask<'a, '_>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>>;
 
-    /// Does what [`process`](Self::process) would do as far as it can without calling a
-    /// service: for dry runs and token counts.
+    /// Does the part of [`process`](Self::process) that needs no call of a service, for dry
+    /// runs and token counts.
     fn preview<'a>(
         &'a self,
         _task: ProcessorTask<'a, '_>,
@@ -115,7 +115,7 @@ pub struct ProcessorTask<'a, 'r> {
     pub subject: &'a Subject<'r>,
     /// The matched rule's active services: the processor's upstreams, in file order.
     pub services: &'a [Chain],
-    /// What the gateway attaches to the request, by type.
+    /// Values that the gateway attaches to the request, by type.
     pub extensions: &'a Extensions,
     /// The rule that matched.
     pub rule: RuleIndex,

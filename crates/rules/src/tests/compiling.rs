@@ -1,4 +1,4 @@
-//! Which rules are rejected, and where the error is reported.
+//! Rejected rules, and the positions of their errors.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The trace: what was evaluated and what was found.
+//! The trace: the evaluated conditions and their findings.
 
 use majordomo::{Request, Tool};
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
-//! The list of differences covers what the source documents say and we do otherwise.
+//! The list of differences covers every case in which we deviate from the source documents.
 
 use std::path::Path;
 
-/// Words of a row of the first table, and the tests of what it says.
+/// Words of a row of the first table, and the tests of its statements.
 const ROWS: &[(&[&str], &str, &str)] = &[
     (
         &["images", "bytes and MIME type only", "`Part::RemoteImage`"],

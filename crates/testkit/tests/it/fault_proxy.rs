@@ -12,7 +12,7 @@ const LONG: Duration = Duration::from_secs(20);
 /// Long enough to see that nothing comes.
 const SHORT: Duration = Duration::from_millis(100);
 
-/// A proxy in front of a server that sends back what it gets.
+/// A proxy in front of an echo server.
 async fn echo() -> FaultProxy {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("loopback");
     let server = listener.local_addr().expect("an address");
@@ -33,7 +33,7 @@ async fn connected(proxy: &FaultProxy) -> TcpStream {
         .expect("it listens")
 }
 
-/// Sends a byte; returns what comes back: a byte, the end, or nothing in time.
+/// Sends a byte; returns the reply: a byte, the end, or nothing in time.
 async fn sent(stream: &mut TcpStream, wait: Duration) -> Option<usize> {
     let _ = stream.write_all(b"x").await;
     let read = timeout(wait, stream.read(&mut [0; 8])).await.ok()?;

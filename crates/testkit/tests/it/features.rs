@@ -1,4 +1,4 @@
-//! What a program compiles that uses only a part of the library.
+//! The crates that a program compiles if it uses only a part of the library.
 
 use std::process::Command;
 

@@ -136,8 +136,8 @@ fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// The modules that are left when those without dependencies are removed, again and
-/// again: all that are on a cycle or above one.
+/// The modules that remain when those without dependencies are removed repeatedly: all modules
+/// on a cycle or above one.
 fn cyclic(mut graph: BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     loop {
         let free = graph.iter().find(|(_, used)| used.is_empty());

@@ -118,7 +118,7 @@ fn normalized(path: &Path) -> PathBuf {
     normal
 }
 
-/// What is wrong with a link of a page.
+/// The problem with a link of a page, if any.
 fn problem(page: &Path, link: &str, root: &Path) -> Option<String> {
     let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
     let target = match path.is_empty() {

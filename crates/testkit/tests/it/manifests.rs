@@ -1,7 +1,7 @@
 //! Every crate can be published, in some order.
 //!
-//! `cargo publish` needs all dependencies with a version to be published before, those of tests
-//! included: a test that uses a crate above its own names it by path alone.
+//! `cargo publish` needs all dependencies with a version to be published before, including
+//! those of tests: a test that uses a crate above its own names it only by path.
 //! `tests/release/crates` packs the crates for real.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +48,7 @@ fn versioned(manifest: &str) -> BTreeSet<String> {
     found
 }
 
-/// The crates that are left when those without dependencies are published, again and again.
+/// The crates that remain when those without dependencies are published repeatedly.
 fn unpublishable(mut graph: BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     loop {
         let next = graph.iter().find(|(_, needs)| needs.is_empty());
@@ -68,7 +68,7 @@ fn the_crates_can_be_published_in_some_order() {
     assert!(manifests.len() > 10, "{}", manifests.len());
     let graph = manifests.iter().map(|(name, text)| {
         let mut needs = versioned(text);
-        // It has no version, so it is left out of a package.
+        // It has no version, so a package omits it.
         needs.remove("majordomo-testkit");
         (name.clone(), needs)
     });

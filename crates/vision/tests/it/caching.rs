@@ -1,4 +1,4 @@
-//! What is cached, for which client and for how long.
+//! The contents of the cache: for which client, and for how long.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -403,3 +403,48 @@ async fn undecodable_data_is_not_a_url() {
     assert_eq!(texts(&described.request), ["look", UNAVAILABLE]);
     assert_eq!(fixture.describer.calls(), 0);
 }
+
+#[tokio::test]
+async fn a_dry_run_predicts_descriptions_and_a_count_reports_the_known_ones() {
+    let fixture = VisionFixture::new();
+    fixture.describe(question(&[1])).await;
+    let (asked, scope) = (question(&[1, 2]), Scope::of_key("laptop"));
+    let (vision, describers) = (&fixture.vision, Some(&fixture.describers));
+    let predicted = vision.preview(asked.clone(), describers, &scope).await;
+    let counted = vision.describe_known(asked, describers, &scope).await;
+    for ((request, changes), other) in [
+        (predicted, "image:1 described"),
+        (counted, "image:1 undescribed"),
+    ] {
+        let mut changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+        changes.sort();
+        assert_eq!(changes.len(), 2, "{changes:?}");
+        assert!(changes.contains(&"image:1 described from cache".to_owned()));
+        assert!(changes.contains(&other.to_owned()), "{changes:?}");
+        let expected = ["What is this?".to_owned(), seen(1), UNAVAILABLE.to_owned()];
+        assert_eq!(texts(&request), expected);
+    }
+    assert_eq!(fixture.describer.calls(), 1, "of the request before");
+}
+
+#[tokio::test]
+async fn a_preview_of_a_past_request_has_the_descriptions_that_it_used() {
+    let fixture = VisionFixture::new();
+    let describers = Some(&fixture.describers);
+    let scope = Scope::of_key("laptop");
+    let described = fixture.vision.describe(question(&[1]), describers, &scope);
+    described.await.unwrap();
+    let used = scope.used();
+    assert!(used.bytes() > seen(1).len());
+    // As if the cache had forgotten: another engine knows nothing.
+    let other = Vision::new(VisionConfig::default());
+    for (past, expected) in [
+        (Scope::of_past("laptop", &used), seen(1)),
+        (Scope::of_past("phone", &used), UNAVAILABLE.to_owned()),
+        (Scope::of_key("laptop"), UNAVAILABLE.to_owned()),
+    ] {
+        let (request, _) = other.preview(question(&[1]), describers, &past).await;
+        assert_eq!(texts(&request), ["What is this?".to_owned(), expected]);
+    }
+    assert_eq!(fixture.describer.calls(), 1);
+}

@@ -1,8 +1,8 @@
 //! "Every image block is removed": each form of an image in each container of each dialect.
 //!
-//! Each image carries a canary. After the proxy, no request for a text-only model of the
-//! same dialect contains it, every image is in the list of changes, and whatever the engine
-//! finds, a `proxy_vision` rule matches.
+//! Each image carries a canary. After the proxy, no request for a text-only model of the same
+//! dialect contains it, every image is in the list of changes, and a `proxy_vision` rule
+//! matches every request in which the engine finds an image.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -108,6 +108,43 @@ fn chat() -> Grid {
                 false,
                 json!({"type": "image_file", "image_file": {"file_id": CANARY}}),
             ),
+            form(
+                "image_url as a text",
+                true,
+                json!({"type": "image_url", "image_url": remote()}),
+            ),
+            form(
+                "image_url of no type",
+                true,
+                json!({"image_url": {"url": remote()}}),
+            ),
+            form("image of no type", false, json!({"image": remote()})),
+            form(
+                "image_embeds",
+                false,
+                json!({"type": "image_embeds", "image_embeds": CANARY}),
+            ),
+            form("bare file", false, file(data())),
+            form(
+                "file in capitals",
+                false,
+                file(undecodable().replace("data:image", "DATA:Image")),
+            ),
+            form(
+                "file with a name",
+                false,
+                json!({"type": "file", "file": {"file_id": CANARY, "filename": "a.PNG"}}),
+            ),
+            form(
+                "file by URL",
+                false,
+                json!({"type": "file", "file": {"file_id": remote()}}),
+            ),
+            form(
+                "file with a format",
+                false,
+                json!({"type": "file", "file": {"file_id": CANARY, "format": "image/webp"}}),
+            ),
         ],
         containers: vec![
             container("user", |image| {
@@ -169,6 +206,21 @@ fn messages() -> Grid {
                 image(json!({"type": "file", "file_id": CANARY})),
             ),
             form("document of an image type", true, document(base64(data()))),
+            form(
+                "document of no type",
+                true,
+                document(json!({"type": "base64", "media_type": "", "data": data()})),
+            ),
+            form(
+                "document by URL",
+                false,
+                document(json!({"type": "url", "url": remote()})),
+            ),
+            form(
+                "image of no source",
+                false,
+                json!({"type": "image", "image": CANARY}),
+            ),
             form(
                 "document of blocks",
                 true,
@@ -248,6 +300,18 @@ fn responses() -> Grid {
             ),
             form("undecodable file", false, file("file_data", undecodable())),
             form("file_url", false, file("file_url", remote())),
+            form("bare file", false, file("file_data", data())),
+            form(
+                "file with a name",
+                false,
+                json!({"type": "input_file", "file_id": CANARY, "filename": "a.jpeg"}),
+            ),
+            form("image_url of no type", true, json!({"image_url": remote()})),
+            form(
+                "output_image",
+                false,
+                json!({"type": "output_image", "image": CANARY}),
+            ),
             form(
                 "screenshot",
                 true,
@@ -328,6 +392,16 @@ fn gemini() -> Grid {
             ),
             form("public fileData", true, file(remote(), Some("image/png"))),
             form("fileData by extension", true, file(remote(), None)),
+            form(
+                "fileData of a generic type",
+                true,
+                file(remote(), Some("application/octet-stream")),
+            ),
+            form(
+                "stored fileData of a generic type",
+                false,
+                file(stored() + ".png", Some("Application/Octet-Stream")),
+            ),
             form("stored fileData", false, file(stored(), Some("image/png"))),
             form(
                 "gs fileData",
@@ -407,7 +481,7 @@ fn ollama() -> Grid {
     }
 }
 
-/// One request of the product, and what is expected of it.
+/// One request of the product, with the expected result.
 struct Case {
     name: String,
     protocol: Protocol,
@@ -456,7 +530,7 @@ fn cases() -> Vec<Case> {
                         protocol: grid.protocol,
                         request: incoming.expect("a client's request").request,
                         visible: form.visible && !container.instructions,
-                        // An instruction precedes the question, as history does.
+                        // An instruction precedes the question, just as history does.
                         history: history || container.instructions,
                     });
                 }
@@ -473,7 +547,7 @@ fn a_rule_matches_whenever_the_engine_finds_an_image() {
     assert_eq!(missed.map(|case| case.name).collect::<Vec<_>>(), [""; 0]);
 }
 
-/// What is wrong with the request after the proxy.
+/// The faults of the request after the proxy.
 async fn mistakes(case: &Case) -> Vec<String> {
     let described = VisionFixture::new().describe(case.request.clone()).await;
     let body = written(case.protocol, &described.request);

@@ -1,4 +1,4 @@
-//! Over random conversations: no image is left in any dialect, and nothing else changes.
+//! For random conversations, no image remains in any dialect, and nothing else changes.
 
 use majordomo::llm::{File, RemoteImage};
 use majordomo::{Message, Part, Request, Role, ToolCall, ToolResult};

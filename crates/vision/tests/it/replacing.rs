@@ -1,4 +1,4 @@
-//! What replaces an image.
+//! The text that replaces an image.
 
 use majordomo::fake::Step;
 use majordomo::llm::{File, RemoteImage};

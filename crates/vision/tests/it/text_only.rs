@@ -1,4 +1,4 @@
-//! Descriptions per target: images for vision models, text for the others.
+//! Descriptions per target: images for vision models, text for all other models.
 
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use hyper::{HeaderMap, Method, Uri};
 use majordomo_wire::{Codec, Protocol, ollama};
 
-/// What a client requests.
+/// A client's request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     /// A response, streamed or whole as the request body specifies.
@@ -18,7 +18,7 @@ pub(crate) enum Endpoint {
     Show,
 }
 
-/// Where a request goes.
+/// The route of a request.
 pub(crate) struct SdkRoute {
     pub(crate) protocol: Protocol,
     pub(crate) codec: &'static dyn Codec,
@@ -39,7 +39,7 @@ pub(crate) fn find(method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Sd
         ("POST", "/api/show") => (Protocol::Ollama, Endpoint::Show),
         ("GET", "/api/tags") => (Protocol::Ollama, Endpoint::Models),
         ("GET", "/v1beta/models") => (Protocol::Gemini, Endpoint::Models),
-        // Three vendors share this path; headers tell them apart.
+        // Three vendors share this path; headers distinguish them.
         ("GET", "/v1/models") if headers.contains_key("anthropic-version") => {
             (Protocol::Messages, Endpoint::Models)
         }

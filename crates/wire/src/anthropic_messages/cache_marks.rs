@@ -1,9 +1,9 @@
-//! Prompt-cache breakpoints that the gateway sets where the client set none.
+//! Prompt-cache breakpoints that the gateway sets for clients that set none.
 //!
-//! Works on a written body, whichever way it was written. A breakpoint is put on the last
-//! tool and on the last block of `system`, and the body's own `cache_control` lets the API
-//! put one on the last block of the conversation: three of the four that are allowed. The
-//! messages keep their bytes, so that every turn begins with the bytes of the turn before.
+//! Works on a written body, however it was written. A breakpoint is put on the last tool and
+//! on the last block of `system`, and the body's own `cache_control` lets the API put one on
+//! the last block of the conversation: three of the four that are allowed. The messages keep
+//! their bytes, so that every turn begins with the bytes of the turn before.
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::Request;
@@ -16,8 +16,8 @@ use crate::splice::{self, FieldAction, Rewrite};
 const FIELD: &str = "cache_control";
 const MARK: &str = r#"{"type":"ephemeral"}"#;
 
-/// Sets prompt-cache breakpoints in the body of a Messages request. Returns what they were
-/// put on, such as `tools, system, last turn`; `None` if all of them were there already.
+/// Sets prompt-cache breakpoints in the body of a Messages request. Returns the marked parts,
+/// such as `tools, system, last turn`; `None` if all of them were marked already.
 ///
 /// ```
 /// use majordomo_wire::mark_prompt_cache;
@@ -39,7 +39,7 @@ pub fn mark_prompt_cache(body: Bytes) -> (Bytes, Option<String>) {
     (out.freeze(), Some(marking.marked.join(", ")))
 }
 
-/// Whether a client set breakpoints of its own, anywhere in its request.
+/// Whether a client set its own breakpoints, anywhere in its request.
 pub fn sets_cache_marks(request: &Request) -> bool {
     let Some(source) = request.source() else {
         return false;
@@ -62,7 +62,7 @@ pub fn sets_cache_marks(request: &Request) -> bool {
     is_marked(text) || lists.into_iter().any(inside)
 }
 
-/// Whether an element of a list is marked, or one in its own `content`, to this depth.
+/// Whether an element of a list, or of its `content`, is marked, to this depth.
 fn any_marked(list: &str, depth: usize) -> bool {
     let elements = list.starts_with('[').then(|| splice::elements(list));
     let mut elements = elements.flatten().into_iter().flatten();
@@ -122,7 +122,7 @@ fn mark_text(text: &str, out: &mut BytesMut) -> bool {
     true
 }
 
-/// Copies a list and marks the last element that can be; writes nothing if there is none.
+/// Copies a list and marks the last markable element; writes nothing if there is none.
 fn mark_last(list: &str, out: &mut BytesMut, can_be: impl Fn(&str) -> bool) -> bool {
     let elements = list.starts_with('[').then(|| splice::elements(list));
     let elements = elements.flatten().unwrap_or_default();
@@ -153,7 +153,7 @@ impl Rewrite for MarkBlock {
     }
 }
 
-/// A tool that the model sees only after it searched for it is not part of the prefix.
+/// A tool that the model must search for first is not part of the prefix.
 fn is_loaded(tool: &str) -> bool {
     tool.starts_with('{') && splice::member(tool, "defer_loading") != Some("true")
 }

@@ -60,7 +60,7 @@ fn read_supported(cursor: &mut Cursor<'_>, known: &mut Option<bool>) -> ReadResu
     })
 }
 
-/// What a list reports about a model.
+/// A model as the list reports it.
 #[derive(Default, PartialEq)]
 struct MessagesModelEntry {
     window: Option<u64>,

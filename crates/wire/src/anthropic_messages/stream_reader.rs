@@ -181,7 +181,7 @@ impl MessagesStreamState {
         self.refusal = message.stop_details.and_then(finish::read_stop_details);
     }
 
-    /// Records why the model stopped; the message is not over yet.
+    /// Records why the model stopped; the message has not ended yet.
     fn stop(&mut self, delta: MessagesDelta<'_>) {
         if let Some(word) = delta.stop_reason {
             self.stop_reason = Some(word.into_owned());

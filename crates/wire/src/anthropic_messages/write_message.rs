@@ -21,7 +21,7 @@ use crate::splice::{self, ElementOrigin, FieldAction};
 /// Sent as the user's message if the assistant speaks first.
 const PLACEHOLDER: &str = "(no message)";
 
-/// How much of a message's original text can be reused.
+/// The reusable part of a message's original text.
 #[derive(Default)]
 pub(super) struct ReusableMessage<'s> {
     /// All of it: the message is unchanged.
@@ -32,7 +32,7 @@ pub(super) struct ReusableMessage<'s> {
     pub(super) parts: Vec<ReusablePart<'s>>,
 }
 
-/// How much of a block's original text can be reused.
+/// The reusable part of a block's original text.
 #[derive(Clone, Copy, Default)]
 pub(super) enum ReusablePart<'s> {
     #[default]

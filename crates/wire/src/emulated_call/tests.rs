@@ -20,7 +20,7 @@ fn forced(choice: ToolChoice, tools: Vec<Tool>) -> Request {
     request
 }
 
-/// Returns the `format` of the body, and what is listed about the choice.
+/// Returns the `format` of the body, and the listed changes of the choice.
 fn written(request: &Request, to: &Outgoing<'_>) -> (serde_json::Value, Vec<String>) {
     let written = Protocol::Ollama.codec().write_request(request, to);
     let body: serde_json::Value = serde_json::from_slice(&written.body).unwrap();

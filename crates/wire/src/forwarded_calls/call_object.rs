@@ -1,4 +1,4 @@
-//! An object that may be a call, as far as its id is concerned.
+//! The id of an object that may be a call.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub(super) struct CallObject {
 }
 
 impl CallObject {
-    /// Reads an object whose id is in `field`; `other` sees the rest.
+    /// Reads an object whose id is in `field`; `other` receives all other fields.
     pub(super) fn read(
         cursor: &mut Cursor<'_>,
         field: &str,

@@ -1,10 +1,10 @@
 //! Adds the call ids that a server left out to a response that is forwarded as
 //! bytes.
 //!
-//! Chat Completions, Messages and Responses require an id of every call, and some servers
-//! send none. All other bytes stay as they are. In Gemini and Ollama the id is optional: their
-//! clients match results by name and position, and several Gemini endpoints reject a request
-//! that returns one, so their responses are not changed.
+//! Chat Completions, Messages and Responses require an id of every call, and some servers send
+//! none. All other bytes are unchanged. In Gemini and Ollama the id is optional: their clients
+//! match results by name and position, and several Gemini endpoints reject a request that
+//! returns one, so their responses are not changed.
 
 mod call_object;
 mod chat;
@@ -140,7 +140,7 @@ impl ForwardedCalls {
 /// Edits of one response or event.
 #[derive(Debug)]
 struct Edits {
-    /// Where the response or event begins in the bytes that are edited.
+    /// The offset of the response or event in the edited bytes.
     base: usize,
     list: Vec<Edit>,
 }

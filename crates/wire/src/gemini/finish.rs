@@ -58,7 +58,7 @@ pub(super) fn read_finish_reason(name: &str, called_tools: bool) -> FinishReason
 
 handles_all!(9 of FinishReason);
 
-/// Returns the closest `finishReason` and records what it does not express.
+/// Returns the closest `finishReason` and records the loss, if any.
 pub(super) fn write_finish_reason<'r>(reason: &'r FinishReason, losses: &mut Losses) -> &'r str {
     match reason {
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::StopSequence(None) => "STOP",

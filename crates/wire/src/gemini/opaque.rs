@@ -2,7 +2,7 @@
 
 use super::GEMINI;
 use crate::opaque_images::{
-    BlockObject, ImageForms, is_image_base64, media_type_of_extension, text_field,
+    BlockObject, ImageForms, is_generic_type, is_image_base64, is_named_as_image, text_field,
 };
 
 pub(super) const OPAQUE: ImageForms = ImageForms {
@@ -20,16 +20,12 @@ fn is_image(object: &BlockObject<'_>) -> bool {
         .any(is_image_data)
 }
 
-/// Whether the data is an image, by its media type, its first bytes, or the extension of
-/// its URI.
+/// Whether the data is an image, by its media type or, if that is generic, its first bytes or
+/// the extension of its URI.
 fn is_image_data(data: &str) -> bool {
-    let media_type = text_field(data, &["mimeType", "mime_type"]);
-    let uri = text_field(data, &["fileUri", "file_uri"]);
-    match (media_type, uri, text_field(data, &["data"])) {
-        (None, Some(uri), _) => media_type_of_extension(&uri).is_some(),
-        (media_type, _, data) => {
-            let media_type = media_type.unwrap_or_default();
-            is_image_base64(&media_type, &data.unwrap_or_default())
-        }
-    }
+    let media_type = text_field(data, &["mimeType", "mime_type"]).unwrap_or_default();
+    let bytes = text_field(data, &["data"]).unwrap_or_default();
+    let uri = text_field(data, &["fileUri", "file_uri"]).unwrap_or_default();
+    is_image_base64(&media_type, &bytes)
+        || (is_generic_type(&media_type) && is_named_as_image(&uri))
 }

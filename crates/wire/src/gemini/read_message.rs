@@ -34,7 +34,7 @@ impl GeminiConversation {
                             Ok(())
                         })
                     })?;
-                    // An empty list is not a list with an empty text.
+                    // Keep an empty list distinct from a list with an empty text.
                     if json::is_empty(raw) {
                         rest.push("parts", keep(raw));
                     }
@@ -65,7 +65,7 @@ impl GeminiConversation {
 
     /// Assigns ids to calls and matches each result with its call.
     fn match_calls(&mut self, role: Role, parts: &mut [Part]) {
-        // Calls still pending from an earlier turn get no result anymore.
+        // Calls still pending from an earlier turn will get no result.
         let same_turn = self.messages.last().map(|m| m.role) == Some(Role::Assistant);
         if role == Role::Assistant && !same_turn {
             self.pending.clear();

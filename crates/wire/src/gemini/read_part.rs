@@ -10,7 +10,9 @@ use super::{GEMINI, keys, tool_results};
 use crate::arguments::{arguments_or_none, read_arguments};
 use crate::base64;
 use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
-use crate::opaque_images::{file_media_type, is_image_type, media_type_of_extension};
+use crate::opaque_images::{
+    file_media_type, is_generic_type, is_image_type, is_named_as_image, media_type_of_extension,
+};
 
 /// Placeholder `thoughtSignature` for a call that Gemini did not produce. It is
 /// dropped when read, and the writer adds it again.
@@ -259,9 +261,10 @@ impl<'a> GeminiPartFields<'a> {
 
     /// Converts a publicly fetchable image; any other `fileData` stays opaque.
     fn file_part(mut self, link: FileData<'_>, raw: &str) -> Part {
-        let is_image = match &link.media_type {
-            Some(media_type) => is_image_type(media_type),
-            None => media_type_of_extension(&link.url).is_some(),
+        let declared = link.media_type.as_deref().unwrap_or_default();
+        let is_image = match is_generic_type(declared) {
+            true => is_named_as_image(&link.url),
+            false => is_image_type(declared),
         };
         if !is_image || !is_public(&link.url) {
             return OPAQUE.part("fileData", raw);

@@ -144,7 +144,8 @@ impl GeminiStreamState {
         for (part, raw) in chunk.parts {
             self.push_part(part, raw, events)?;
         }
-        // The counts include the parts of their chunk. A stream that is cut has used them.
+        // The counts include the parts of their chunk, so they also apply if the stream is
+        // cut.
         self.emit_usage(events);
         self.blocked |= chunk.blocked;
         if let Some(name) = chunk.finish_reason {
@@ -265,7 +266,7 @@ impl GeminiStreamState {
         let counts = memmem::rfind(data, KEY)
             .and_then(|at| std::str::from_utf8(&data[at + KEY.len()..]).ok())
             .and_then(|rest| rest.trim_ascii_start().strip_prefix(':'));
-        // What does not parse is reported when the stream ends.
+        // A chunk that does not parse is reported when the stream ends.
         let usage = counts.and_then(|text| json::read_front(text, read_usage)?);
         self.usage = usage.or(self.usage);
         self.emit_usage(events);

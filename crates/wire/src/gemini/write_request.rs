@@ -266,8 +266,7 @@ fn generated_ids<'m>(messages: &'m [Message], raw: &[&str]) -> HashSet<&'m str> 
     generated
 }
 
-/// Returns the messages without the system messages, which are instructions
-/// wherever they stand.
+/// Returns the messages without the system messages, which are instructions at any position.
 fn conversation(messages: &[Message]) -> Cow<'_, [Message]> {
     let is_system = |message: &Message| message.role == Role::System;
     let first = messages.iter().take_while(|m| is_system(m)).count();

@@ -1,7 +1,7 @@
-//! `multipart/form-data` (RFC 7578), as far as clients send it to the images API.
+//! The subset of `multipart/form-data` (RFC 7578) that clients send to the images API.
 //!
-//! Strict where servers disagree, so that none behind the gateway reads other fields from
-//! the same bytes. One search over the body; the number of parts and the size of their
+//! Strict where servers disagree, so that no server behind the gateway reads different fields
+//! from the same bytes. One search over the body; the number of parts and the size of their
 //! heads are limited.
 
 use std::ops::Range;
@@ -10,7 +10,7 @@ use memchr::memmem::{self, Finder};
 
 use crate::ReadError;
 
-/// The most parts of a form. OpenAI takes 16 images and a dozen fields.
+/// Maximum parts of a form. OpenAI takes 16 images and a dozen fields.
 const MOST_PARTS: usize = 64;
 /// The longest head of a part.
 const LONGEST_HEAD: usize = 4 * 1024;
@@ -24,7 +24,7 @@ pub(super) struct FormPart {
     /// Whether it has a file name.
     pub(super) is_file: bool,
     pub(super) media_type: Option<String>,
-    /// Where its content is in the body.
+    /// The position of its content in the body.
     pub(super) content: Range<usize>,
 }
 

@@ -1,8 +1,8 @@
 //! Images from a Gemini model: a chat request whose response may be an image.
 
 use majordomo_llm::{
-    Error, ErrorKind, ImageRequest, ImageResponse, Json, Native, Part, Prompt, Request, Response,
-    Result,
+    Error, ErrorKind, ImageRequest, ImageResponse, ImageSize, Json, Native, Part, Prompt, Request,
+    Response, Result,
 };
 
 use super::references;
@@ -23,10 +23,14 @@ const RATIOS: [(u32, u32); 10] = [
     (21, 9),
 ];
 
+/// The maximum deviation of a size from a ratio, in percent. The models' own sizes deviate by
+/// up to 2.8, since their sides are multiples of 32, and neighbouring ratios are 6 apart.
+const DEVIATION: u64 = 3;
+
 /// Longest remark of a model that is quoted in an error.
 const MOST_QUOTED: usize = 200;
 
-/// The chat request that asks for the image, and what it cannot express.
+/// The chat request for the image, with its losses.
 ///
 /// # Errors
 ///
@@ -61,9 +65,7 @@ pub fn chat_request(request: &ImageRequest) -> Result<(Request, Vec<Loss>)> {
     let both = Json::from_validated(r#"["TEXT","IMAGE"]"#);
     let mut native = Native::new(dialect).with("generationConfig.responseModalities", both);
     if let Some(size) = prompt.size {
-        let ratio = size.aspect_ratio();
-        if RATIOS.contains(&ratio) {
-            let (width, height) = ratio;
+        if let Some((width, height)) = ratio_of(size) {
             let config = format!(r#"{{"aspectRatio":"{width}:{height}"}}"#);
             native.push(
                 "generationConfig.imageConfig",
@@ -87,6 +89,16 @@ pub fn chat_request(request: &ImageRequest) -> Result<(Request, Vec<Loss>)> {
         message.parts.extend(images);
     }
     Ok((chat, losses.into_vec()))
+}
+
+/// The ratio that the models take for this size.
+fn ratio_of(size: ImageSize) -> Option<(u32, u32)> {
+    let (wide, high) = (u64::from(size.width()), u64::from(size.height()));
+    RATIOS.into_iter().find(|(width, height)| {
+        // Both sides as products, since 21:9 is not in lowest terms.
+        let (ours, theirs) = (wide * u64::from(*height), high * u64::from(*width));
+        ours.abs_diff(theirs) * 100 <= theirs * DEVIATION
+    })
 }
 
 /// The images of a chat response.
@@ -122,4 +134,31 @@ pub fn images_of(response: Response) -> Result<ImageResponse> {
         return Err(Error::new(ErrorKind::Empty, text));
     }
     Ok(ImageResponse::new(images).with_text(text).with_usage(usage))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_becomes_the_aspect_ratio_that_it_is_close_to() {
+        for (size, ratio) in [
+            ("1024x1024", Some((1, 1))),
+            ("1536x1024", Some((3, 2))),
+            ("2520x1080", Some((21, 9))),
+            ("1792x1024", Some((16, 9))),
+            // Sizes that Gemini itself draws.
+            ("864x1184", Some((3, 4))),
+            ("896x1152", Some((4, 5))),
+            ("768x1344", Some((9, 16))),
+            ("1536x672", Some((21, 9))),
+            ("1000x100", None),
+            ("65535x1", None),
+        ] {
+            let request = ImageRequest::new("a pear").size(size.parse().unwrap());
+            assert_eq!(ratio_of(request.prompt().size.unwrap()), ratio, "{size}");
+            let (_, lost) = chat_request(&request).unwrap();
+            assert_eq!(lost.len(), 1, "{size}: the change is listed");
+        }
+    }
 }

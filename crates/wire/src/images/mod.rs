@@ -5,7 +5,7 @@
 //! - `write_request` writes both, or forwards a client's body with another model,
 //! - `response` reads and writes responses,
 //! - [`sdapi`] is the API of Stable Diffusion servers behind llama-swap,
-//! - [`gemini`] asks a Gemini model for images by a chat request.
+//! - [`gemini`] requests images from a Gemini model with a chat request.
 //!
 //! Settings that a target does not know are losses. May use `base64`, `failure`, `json`,
 //! `loss`, `model_name` and `protocol`.
@@ -31,9 +31,9 @@ pub use write_request::{ImageTarget, write_request};
 /// The dialect of OpenAI's images API.
 pub const DIALECT: Dialect = Dialect::new("openai-images");
 
-/// The most images that a client may ask for at once.
+/// Maximum images that a client may request at once.
 const MOST_IMAGES: u64 = 128;
-/// Stands for a file that only the client's own bytes hold.
+/// Stands for a file that is only in the client's own bytes.
 const UNSENT: &str = "(file)";
 /// Fields with the images of a JSON body that only OpenAI can resolve.
 const REFERENCES: [&str; 2] = ["images", "image"];
@@ -45,9 +45,9 @@ pub struct ReadImages {
     pub model: Option<String>,
     /// The request.
     pub request: ImageRequest,
-    /// Whether it asks for a stream of partial images.
+    /// Whether it requests a stream of partial images.
     pub stream: bool,
-    /// Whether it asks for URLs instead of base64.
+    /// Whether it requests URLs instead of base64.
     pub wants_urls: bool,
 }
 
@@ -60,7 +60,7 @@ pub struct WrittenImages {
     pub body: Bytes,
     /// Whether it is for the endpoint that edits images.
     pub edits: bool,
-    /// What the target does not know.
+    /// Settings that the target does not support.
     pub losses: Vec<Loss>,
 }
 
@@ -93,7 +93,7 @@ fn references(prompt: &ImagePrompt) -> bool {
     native.is_some_and(|native| REFERENCES.iter().any(|name| native.get(name).is_some()))
 }
 
-/// An image of these bytes, whose format they tell better than what was declared.
+/// An image of these bytes, which determine its format more reliably than the declared type.
 fn image(declared: Option<&str>, data: Bytes) -> Image {
     let sniffed = sniff(&data).map(|format| format.media_type());
     let media_type = sniffed.or(declared).unwrap_or("image/png").to_owned();

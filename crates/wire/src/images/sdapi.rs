@@ -1,7 +1,7 @@
 //! The API of Stable Diffusion servers (`/sdapi/v1/txt2img`, `/sdapi/v1/img2img`), to which
 //! llama-swap forwards by `model`.
 //!
-//! Unlike OpenAI's images API it has a seed and the settings of diffusion models.
+//! Unlike OpenAI's images API, it has a seed and the settings of diffusion models.
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Error, ErrorKind, Image, ImageRequest, ImageResponse, Result};
@@ -10,7 +10,7 @@ use super::{WrittenImages, image, references};
 use crate::base64::{decode_data_url, decode_either, encode_into};
 use crate::failure::ErrorBody;
 use crate::json::{self, JsonKind, ReadError, object};
-use crate::loss::Losses;
+use crate::loss::{LossVerb, Losses};
 
 /// Writes a request.
 ///
@@ -52,15 +52,18 @@ pub fn write_request(request: &ImageRequest, model: &str) -> Result<WrittenImage
         if let Some(n) = prompt.n {
             o.number("batch_size", n);
         }
-        if !prompt.images.is_empty() {
-            o.array("init_images", |array| {
-                prompt
-                    .images
-                    .iter()
-                    .for_each(|image| write(array.value(), image));
-            });
+        if let Some((edited, others)) = prompt.images.split_first() {
+            o.array("init_images", |array| write(array.value(), edited));
+            // stable-diffusion.cpp ignores a second `init_images`, but takes references here.
+            if !others.is_empty() {
+                o.array("extra_images", |array| {
+                    others.iter().for_each(|image| write(array.value(), image));
+                });
+            }
             if let Some(mask) = &prompt.mask {
                 write(o.value("mask"), mask);
+                let text = "Stable Diffusion changes what is white, and ignores transparency";
+                losses.record(LossVerb::Adjusted, "mask", text);
             }
         }
     });
@@ -72,7 +75,7 @@ pub fn write_request(request: &ImageRequest, model: &str) -> Result<WrittenImage
     })
 }
 
-/// The name under which fields of this API would travel; no client speaks it.
+/// The dialect name for fields of this API, which no client speaks.
 const SDAPI: majordomo_llm::Dialect = majordomo_llm::Dialect::new("sdapi");
 
 fn write(out: &mut BytesMut, image: &Image) {
@@ -116,4 +119,24 @@ pub fn read_response(body: &Bytes) -> Result<ImageResponse> {
         return Err(Error::new(ErrorKind::BadResponse, text));
     }
     Ok(ImageResponse::new(images))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_image_of_an_edit_is_where_servers_read_it() {
+        let request = ImageRequest::new("a pear")
+            .image(Image::new("image/png", "one"))
+            .image(Image::new("image/png", "two"))
+            .image(Image::new("image/png", "six"))
+            .mask(Image::new("image/png", "cut"));
+        let written = write_request(&request, "sdxl").unwrap();
+        let expected = r#"{"model":"sdxl","prompt":"a pear","init_images":["b25l"],"extra_images":["dHdv","c2l4"],"mask":"Y3V0"}"#;
+        assert_eq!(written.body, expected);
+        assert!(written.edits);
+        let listed: Vec<_> = written.losses.iter().map(|loss| &*loss.field).collect();
+        assert_eq!(listed, ["mask"], "its meaning differs");
+    }
 }

@@ -188,8 +188,8 @@ fn write_form(prompt: &ImagePrompt, fields: &ImageFields) -> (String, Bytes) {
     (content_type, out.freeze())
 }
 
-/// A boundary that occurs in no value. It depends on all of them, so that no value can
-/// hold the ones that are tried next.
+/// A boundary that occurs in no value. It is derived from all values, so that no value can
+/// contain the next candidates on purpose.
 fn unused_boundary(texts: &[(&str, &str)], files: &[(&str, &Image)]) -> String {
     let values = || {
         let texts = texts.iter().map(|(_, text)| text.as_bytes());

@@ -60,7 +60,7 @@ impl<'a> Cursor<'a> {
         self.skipped = Some(Rc::default());
     }
 
-    /// What no reader took, in order.
+    /// The values that no reader took, in order.
     pub(super) fn take_skipped(&mut self) -> Vec<Range<usize>> {
         let mut skipped = self.skipped.take().map(|it| it.take()).unwrap_or_default();
         skipped.sort_unstable_by_key(|range| range.start);
@@ -91,7 +91,7 @@ impl<'a> Cursor<'a> {
         self.object_keys(each).map(drop)
     }
 
-    /// Like [`Cursor::object`], and returns the keys, unordered.
+    /// Like [`Cursor::object`], but also returns the keys, unordered.
     pub(crate) fn object_keys(
         &mut self,
         mut each: impl FnMut(&JsonKey<'a>, &mut Self) -> ReadResult<()>,

@@ -61,7 +61,7 @@ pub(crate) fn read_str<'a, T>(
         .map_err(|fault| ReadError::new(path::path_at(text, fault.at), fault.what))
 }
 
-/// Like [`read`], and returns where the objects and arrays are that no reader took.
+/// Like [`read`], but also returns the positions of objects and arrays that no reader took.
 pub(crate) fn read_recording<'a, T>(
     body: &'a [u8],
     read: impl FnOnce(&mut Cursor<'a>) -> ReadResult<T>,
@@ -73,7 +73,7 @@ pub(crate) fn read_recording<'a, T>(
     })
 }
 
-/// Reads the JSON value at the start of a text, whatever follows it.
+/// Reads the JSON value at the start of a text, ignoring the remaining text.
 pub(crate) fn read_front<'a, T>(
     text: &'a str,
     read: impl FnOnce(&mut Cursor<'a>) -> ReadResult<T>,
@@ -86,7 +86,7 @@ pub(crate) fn is_complete(text: &str) -> bool {
     read_str(text, Cursor::raw).is_ok()
 }
 
-/// Whether a value says nothing: null, or an empty string, list or object.
+/// Whether a value is without content: null, or an empty string, list or object.
 pub(crate) fn is_empty(raw: &str) -> bool {
     let inner = |open, close| raw.strip_prefix(open)?.strip_suffix(close);
     let container = inner('[', ']').or_else(|| inner('{', '}'));

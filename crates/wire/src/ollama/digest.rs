@@ -1,8 +1,8 @@
 //! A stable digest of a model, by which Ollama's clients compare entries of a list.
 
-/// A 64-digit digest of the model's name, in the place of that of its file.
+/// A 64-digit digest of the model's name, in place of its file's.
 ///
-/// Four FNV-1a hashes with different seeds: it identifies and does not protect.
+/// Four FNV-1a hashes with different seeds: an identifier, not a safeguard.
 pub(super) fn of_name(name: &str) -> String {
     const PRIME: u64 = 0x0000_0100_0000_01b3;
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;

@@ -41,7 +41,7 @@ pub(super) fn is_duration(key: &str) -> bool {
 /// Measured durations, in place of those that an Ollama server reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OllamaDurations {
-    /// Until the first content.
+    /// The time until the first content.
     pub(super) first: Duration,
     pub(super) total: Duration,
 }

@@ -69,7 +69,8 @@ impl<'w, 'a, 'l, 'm> OllamaMessageWriter<'w, 'a, 'l, 'm> {
                     .add(name, "only one message can hold instructions");
             }
         }
-        // A message of nothing but foreign blocks, such as tool declarations, is none.
+        // A message that consists only of foreign blocks, such as tool declarations, is
+        // omitted.
         let only_blocks = |message: &&Message| {
             let mut parts = message.parts.iter();
             !message.parts.is_empty() && parts.all(|part| matches!(part, Part::Opaque(_)))
@@ -269,7 +270,7 @@ impl Rewrite for OllamaContentRewrite<'_> {
     }
 }
 
-/// Who reads an assistant message.
+/// The reader of an assistant message.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Audience {
     /// A model, which gets back only its own reasoning.

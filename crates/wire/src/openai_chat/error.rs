@@ -42,7 +42,7 @@ fn error_type(error: &ClientError) -> &'static str {
     }
 }
 
-/// Whether the account has no money left, at the provider or at the gateway.
+/// Whether the account's funds are exhausted, at the provider or at the gateway.
 fn is_quota(error: &ClientError) -> bool {
     error.class == Class::Quota || error.code.as_deref() == Some("insufficient_quota")
 }

@@ -47,7 +47,7 @@ use crate::{
 /// Marks native fields and opaque parts read from this dialect.
 const CHAT: Dialect = Protocol::Chat.dialect();
 
-/// The key clients expect reasoning under; OpenAI specifies none.
+/// The key under which clients expect reasoning; OpenAI specifies none.
 const REASONING_KEY: &str = "reasoning_content";
 
 /// Native fields that make reasoning from another dialect visible to a client.

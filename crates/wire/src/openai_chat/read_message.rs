@@ -25,7 +25,7 @@ pub(super) fn read_message(cursor: &mut Cursor<'_>) -> ReadResult<Message> {
 pub(super) struct ChatMessageFields<'a> {
     role: Option<Cow<'a, str>>,
     content: Vec<Part>,
-    /// How the client wrote content that is empty.
+    /// The form in which the client wrote empty content.
     empty_content: Option<&'a str>,
     reasoning: Option<Reasoning>,
     refusal: Option<Text>,
@@ -122,7 +122,7 @@ impl<'a> ChatMessageFields<'a> {
         if !matches!(&*name, "system" | "user" | "assistant" | "tool") {
             self.rest.push("role", Json::string(&name));
         }
-        // Absent, null and empty content are kept apart for this dialect.
+        // Absent, null and empty content are kept distinct for this dialect.
         let has_others = !self.calls.is_empty() || self.refusal.is_some();
         let default = match role == Role::Assistant && has_others {
             true => "null",
@@ -245,7 +245,8 @@ impl<'a> ChatPartFields<'a> {
         let kind = self.kind.take().unwrap_or_default();
         let part = match &*kind {
             "text" | "refusal" | "thinking" => self.text_part(&kind),
-            "image_url" => self.image_part(),
+            // vLLM needs no type.
+            "" | "image_url" => self.image_part(),
             "file" => self.file_part(),
             _ => None,
         };

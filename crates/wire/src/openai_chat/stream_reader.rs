@@ -197,7 +197,7 @@ impl ChatStreamState {
             self.close_reasoning(events);
             self.calls.push(call, events)?;
         }
-        // At once: a stream that is cut has used what it reported so far.
+        // Emitted at once, so that reported usage also counts if the stream is cut.
         if chunk.usage.is_some() && chunk.usage != self.usage {
             self.usage = chunk.usage;
             events.extend(chunk.usage.map(Event::Usage));

@@ -1,4 +1,4 @@
-//! Usage in streams: Chat Completions reports it only on request, in a chunk of its own.
+//! Usage in streams: Chat Completions reports it only on request, in a separate chunk.
 
 use bytes::{Bytes, BytesMut};
 use memchr::memmem;
@@ -10,8 +10,8 @@ use crate::splice::{self, FieldAction, Rewrite};
 const OPTIONS: &str = "stream_options";
 const USAGE: &str = "include_usage";
 
-/// Makes the body of a streamed Chat Completions request ask for usage. Returns whether it
-/// did not do so by itself. Everything else keeps its bytes.
+/// Makes the body of a streamed Chat Completions request ask for usage. Returns `true` if it
+/// did not ask before. All other bytes are unchanged.
 ///
 /// ```
 /// use majordomo_wire::ask_for_usage;
@@ -80,7 +80,7 @@ impl Rewrite for AskForUsage {
             false => FieldAction::Keep,
         };
         let mut others = BytesMut::new();
-        // Anything but an object is no options at all.
+        // A value other than an object counts as no options.
         let is_object = value.starts_with('{') && splice::object(value, &mut others, &mut include);
         let others = others
             .trim_ascii_start()

@@ -2,9 +2,9 @@
 //! conversation.
 //!
 //! The prompt becomes a user's message, so every model can serve it; providers are never
-//! called at this endpoint. What a conversation cannot express, such as `suffix`, is
-//! rejected. Settings that it shares with Chat Completions are read by that codec, and
-//! so are a provider's responses.
+//! called at this endpoint. Settings that a conversation cannot express, such as `suffix`, are
+//! rejected. The codec of Chat Completions reads the settings that both endpoints share, and a
+//! provider's responses.
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{
@@ -140,7 +140,7 @@ fn read_prompt(text: &mut String, cursor: &mut Cursor<'_>) -> ReadResult<()> {
     })
 }
 
-/// Rejects a setting unless it has one of the values that mean nothing.
+/// Rejects a setting unless its value has no effect.
 fn reject(cursor: &mut Cursor<'_>, idle: &[&str], why: &'static str) -> ReadResult<()> {
     let fault: Fault = cursor.fault(why);
     match idle.contains(&cursor.raw()?) {
@@ -149,7 +149,7 @@ fn reject(cursor: &mut Cursor<'_>, idle: &[&str], why: &'static str) -> ReadResu
     }
 }
 
-/// What responses cannot hold.
+/// Content that responses cannot hold.
 const TEXT_ONLY: &str = "text completions hold text only";
 
 fn write_response(response: &Response, reply: &Reply) -> Written {

@@ -127,8 +127,8 @@ impl ChatReasoningFields {
     }
 }
 
-/// Writes `content` as one string where that is lossless, since every server
-/// accepts it; `empty` is what to write if there is none.
+/// Writes `content` as one string if that is lossless, since every server accepts it; writes
+/// `empty` if there is none.
 fn write_assistant_content(
     object: &mut Object<'_>,
     content: &[&Part],

@@ -1,7 +1,7 @@
 //! Codec for clients of `/v1/responses/compact`: a conversation in, a shorter one out.
 //!
 //! OpenAI returns an encrypted item that only OpenAI can read. Here any model writes a
-//! summary, which is a user's message of the new conversation, so that a client can go on
+//! summary, which is a user's message of the new conversation, so that a client can continue
 //! with any model. Providers are never called at this endpoint.
 
 use bytes::{Bytes, BytesMut};

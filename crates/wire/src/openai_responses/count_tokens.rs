@@ -1,5 +1,4 @@
-//! `POST /v1/responses/input_tokens`: the same request, answered with a token
-//! count.
+//! `POST /v1/responses/input_tokens`: the same request, with a token count as the response.
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Error, ErrorKind, Request, Result};

@@ -1,4 +1,4 @@
-//! What a response repeats of its request, in the form that clients require.
+//! The parts of a request that its response repeats, in the form that clients require.
 
 use bytes::BytesMut;
 use majordomo_llm::{Json, Request};
@@ -29,7 +29,7 @@ pub(super) fn echo(request: &Request) -> RequestEcho {
     RequestEcho::new(echoed.collect(), DeclaredTools::of(&prompt.tools))
 }
 
-/// Adds what the client left out but its response must have.
+/// Adds fields that the client omitted but its response must have.
 fn complete(name: &str, value: &str) -> String {
     match name {
         "tools" => complete_tools(value),

@@ -7,8 +7,8 @@ use super::{error, finish, usage};
 use crate::json::Object;
 use crate::{ClientError, Reply, RequestEcho};
 
-/// Fields in which a server repeats the request, with their defaults. Clients
-/// require those that have one.
+/// Fields in which a server repeats the request, with their defaults. Clients require the
+/// fields that have a default.
 pub(super) const ECHOES: &[(&str, Option<&str>)] = &[
     ("background", Some("false")),
     ("conversation", None),
@@ -37,8 +37,8 @@ pub(super) const ECHOES: &[(&str, Option<&str>)] = &[
     ("user", None),
 ];
 
-/// What a server keeps: the conversation, the response, a prompt's cache. In a response these
-/// say what the server did, so the request's wish is not repeated in its place.
+/// State that a server keeps: the conversation, the response, a prompt's cache. In a response,
+/// these fields report what the server did, so the request's values are not repeated.
 pub(super) const KEPT_BY_SERVER: &[&str] = &[
     "conversation",
     "prompt_cache_options",

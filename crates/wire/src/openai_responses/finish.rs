@@ -5,7 +5,7 @@ use majordomo_llm::FinishReason;
 
 use crate::handles_all::handles_all;
 
-/// What determines the finish reason of a response.
+/// The fields that determine the finish reason of a response.
 #[derive(Default)]
 pub(super) struct ResponsesEnd<'a> {
     pub(super) status: Option<&'a str>,

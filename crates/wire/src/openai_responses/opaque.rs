@@ -1,12 +1,12 @@
 //! Items and content blocks that the contract does not model, and the images in them.
 
 use super::RESPONSES;
-use crate::opaque_images::{BlockObject, ImageForms, is_image_data_url, media_type_of_extension};
+use crate::opaque_images::{BlockObject, ImageForms, is_image_file_data, is_named_as_image};
 
 pub(super) const OPAQUE: ImageForms = ImageForms {
     origin: RESPONSES,
     text_type: Some("input_text"),
-    hints: &["image", "computer_", "file_data", "file_url"],
+    hints: &["image", "computer_", "input_file"],
     is_image,
 };
 
@@ -16,14 +16,14 @@ fn is_image(object: &BlockObject<'_>) -> bool {
         Some("computer_call_output" | "image_generation_call") => true,
         Some("computer_screenshot") => true,
         Some("input_file") => is_image_file(object),
-        _ => object.has_image_type(),
+        _ => object.has_image_type() || object.is_untyped_image(),
     }
 }
 
-/// A file that does not decode, declared as an image.
+/// A file that does not decode, declared as an image or named as one.
 fn is_image_file(object: &BlockObject<'_>) -> bool {
-    let data = object.text("file_data");
-    let url = object.text("file_url");
-    data.is_some_and(|data| is_image_data_url(&data))
-        || url.is_some_and(|url| media_type_of_extension(&url).is_some())
+    let has = |name, is: fn(&str) -> bool| object.text(name).is_some_and(|it| is(&it));
+    has("file_data", is_image_file_data)
+        || has("file_url", is_named_as_image)
+        || has("filename", is_named_as_image)
 }

@@ -12,7 +12,7 @@ use crate::custom_input::wrap_input;
 use crate::declared_tool::flat_name;
 use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, Rest, keep};
 
-/// The types of a custom tool's items, which also mark what was read from them.
+/// The types of a custom tool's items, which also mark the values read from them.
 pub(super) const CUSTOM_CALL: &str = "custom_tool_call";
 pub(super) const CUSTOM_RESULT: &str = "custom_tool_call_output";
 
@@ -55,7 +55,7 @@ struct ResponsesItemFields<'a> {
     /// The input of a custom tool.
     input: Option<Cow<'a, str>>,
     namespace: Option<Cow<'a, str>>,
-    /// What directs the writer.
+    /// Fields that direct the writer.
     directives: Vec<(&'static str, Json)>,
     /// The text of every field except `type` and `role`.
     all: Vec<(Cow<'a, str>, &'a str)>,
@@ -94,7 +94,7 @@ impl<'a> ResponsesItemFields<'a> {
         let word = self.role.take().unwrap_or_default();
         let (role, plain) = read_role(&word);
         let mut rest = self.rest(&["content"]);
-        // Absent, null and empty content are kept apart for this dialect.
+        // Absent, null and empty content are kept distinct for this dialect.
         let mut given = self.all.iter().filter(|(name, _)| name == "content");
         let given = given.next().filter(|(_, raw)| *raw != "\"\"");
         if let (true, Some((_, raw))) = (self.content.is_empty(), given) {
@@ -191,12 +191,14 @@ impl<'a> ResponsesItemFields<'a> {
         })
     }
 
-    /// Clients may omit the type of a message.
+    /// Clients may omit the type of a message and of a reference to a stored item.
     fn kind(&mut self) -> Cow<'a, str> {
+        let has_id = || self.all.iter().any(|(name, _)| name == "id");
         match (self.kind.take(), &self.role) {
             (Some(kind), _) => kind,
             (None, Some(_)) => Cow::Borrowed("message"),
-            (None, None) => Cow::Borrowed(""),
+            (None, None) if has_id() => Cow::Borrowed("item_reference"),
+            (None, None) => Cow::Borrowed("item"),
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) struct ToolPlace {
 
 struct ToolNamespace {
     name: String,
-    /// What its tools have in common; the first tool's description repeats it.
+    /// The common fields of its tools; the first tool's description repeats them.
     description: Option<String>,
     /// All fields but the tools.
     fields: Json,

@@ -93,7 +93,7 @@ impl<'a> ResponsesResponseBody<'a> {
                 _,
             ) => {}
             (_, JsonKind::Null) => {}
-            // The tier that every response has unless another one was paid for.
+            // The default tier, which every response reports unless another one was paid for.
             ("service_tier", JsonKind::String) => {
                 let (tier, raw) = cursor.with_raw(Cursor::string)?;
                 if tier != "default" {

@@ -1,9 +1,9 @@
 //! Tracks the output items of a stream from their first event to their last.
 //!
-//! Servers differ in what they send: some omit the event that starts an item, some
-//! the one that ends it, some change the item's id. Items are matched by output
-//! index, or by id if there is no index, and whatever was not emitted from deltas
-//! is emitted when the item is complete.
+//! Servers differ in what they send: some omit the event that starts an item, some the one
+//! that ends it, some change the item's id. Items are matched by output index, or by id if
+//! there is no index, and content that was not emitted from deltas is emitted when the item is
+//! complete.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ struct ResponsesStreamItem {
     done: bool,
 }
 
-/// What was emitted for an item.
+/// The events emitted for an item so far.
 #[derive(Default)]
 enum Emitted {
     #[default]
@@ -137,8 +137,8 @@ impl ResponsesStreamItems {
         events.push(Event::Reasoning(delta.into_owned()));
     }
 
-    /// Extends the input of a custom tool, which is part of the arguments. That of a call
-    /// whose name is not known yet comes again with the whole item.
+    /// Extends the input of a custom tool, which is part of the arguments. If the call's name
+    /// is not known yet, the input is skipped, because it comes again with the whole item.
     pub(super) fn input(&mut self, mut event: ResponsesStreamEvent<'_>, events: &mut Vec<Event>) {
         let at = self.find(&event);
         if matches!(self.0[at].emitted, Emitted::Call { .. }) {

@@ -228,7 +228,7 @@ impl ResponsesStreamState {
         self.start(Some(response), events)?;
         let mut fields = read_fields(response)?;
         if let Some(error) = fields.error() {
-            // A response that failed has used what it reports.
+            // The usage reported by a failed response counts.
             events.extend(fields.usage.map(Event::Usage));
             return Err(error);
         }

@@ -303,7 +303,7 @@ impl WrittenCall<'_> {
     }
 }
 
-/// How the client declares a called tool: as the call itself tells, or as the request did.
+/// The client's declaration of a called tool, from the call itself or from the request.
 pub(super) fn declared_call(
     name: &str,
     native: Option<&Native>,

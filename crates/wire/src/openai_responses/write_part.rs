@@ -7,7 +7,7 @@ use crate::base64::write_data_url;
 use crate::json::{Array, Object};
 use crate::loss::Losses;
 
-/// Who wrote a block; the model's blocks have different types.
+/// The author of a block; the model's blocks have different types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ContentSide {
     Input,

@@ -1,4 +1,4 @@
-//! Top-level fields as a writer writes them, and what an edit changed in them.
+//! Top-level fields as a writer writes them, and an edit's changes to them.
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{BodySpans, Prompt};
@@ -97,7 +97,7 @@ impl<'k> FieldIndex<'k> {
     }
 }
 
-/// What an edit changed, in terms of the dialect's fields.
+/// The changes of an edit, in terms of the dialect's fields.
 pub(crate) struct BodyEdit<'e> {
     /// The fields of the prompt as it was read.
     pub(crate) old: &'e BodyFields,

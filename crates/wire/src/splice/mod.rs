@@ -1,4 +1,4 @@
-//! Writes a request back to its own dialect without touching what is unchanged.
+//! Writes a request back to its own dialect without touching unchanged parts.
 //!
 //! Copies the source's bytes, except for changed values. To find those, a writer
 //! writes the top-level [`BodyFields`] of the prompt *as it was read* and *as it is
@@ -44,8 +44,8 @@ pub(crate) fn untouched(
     })
 }
 
-/// The source of an edited request of a dialect, into which the changes can be spliced. None
-/// if an image was removed from a place that no codec reads: a splice would keep the place.
+/// The source of an edited request of a dialect, into which the changes can be spliced. `None`
+/// if an image was removed from a place that no codec reads, because a splice would keep it.
 pub(crate) fn source<'r>(request: &'r Request, dialect: &Dialect) -> Option<&'r WireSource> {
     let unread = |prompt: &Prompt| prompt.unread_images.len();
     request.source().filter(|source| {

@@ -5,7 +5,7 @@ use majordomo_llm::FieldSpan;
 
 use crate::json::{self, Cursor, JsonKind, Object};
 
-/// What happens to a field.
+/// The result of an edit for a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldAction {
     /// Its bytes are copied.
@@ -90,7 +90,7 @@ impl<'s> ObjectCopy<'s> {
         }
     }
 
-    /// Copies the next field, which stands at `value_start`.
+    /// Copies the next field, whose value is at `value_start`.
     fn field(
         &mut self,
         key: &str,
@@ -118,7 +118,7 @@ impl<'s> ObjectCopy<'s> {
         self.copied_to = value_start + value.len();
     }
 
-    /// Adds new fields and copies the rest.
+    /// Adds new fields and copies the remaining ones.
     fn end(self, out: &mut BytesMut, rewrite: &mut impl Rewrite) {
         if self.first {
             out.put_u8(b'{');

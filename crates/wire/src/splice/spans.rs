@@ -1,5 +1,5 @@
-//! Records where fields stand while a body is read, and replaces `model` and `stream`
-//! without reading it again.
+//! Records the positions of fields while a body is read, and replaces `model` and `stream`
+//! without reading the body again.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,11 +14,11 @@ use crate::json::{self, Cursor, Object, ReadError, ReadResult, write_string};
 /// list.
 const RECORDED: usize = 4_096;
 
-/// What was found beside the fields of a body.
+/// The positions found while reading a body.
 pub(crate) struct ReadBody {
-    /// Where the fields of an attempt stand; none for an empty object.
+    /// The positions of an attempt's fields; `None` for an empty object.
     pub(crate) spans: Option<BodySpans>,
-    /// Where the objects and arrays are that no reader took.
+    /// The positions of objects and arrays that no reader took.
     pub(crate) skipped: Vec<Range<usize>>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn read_body<'a>(
     })
 }
 
-/// Where a part of a body stands in it.
+/// The position of a part within a body.
 fn within(body: &[u8], part: &str) -> Range<usize> {
     let start = (part.as_ptr() as usize).wrapping_sub(body.as_ptr() as usize);
     start..start.wrapping_add(part.len())

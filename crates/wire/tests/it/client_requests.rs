@@ -179,7 +179,7 @@ fn first_text(prompt: &mut Prompt) -> Option<&mut String> {
         .next()
 }
 
-/// What a provider caches, as it stands in a Messages body.
+/// The prefix of a Messages body that a provider caches.
 #[derive(serde::Deserialize)]
 struct CachedBody<'b> {
     #[serde(borrow)]
@@ -202,7 +202,7 @@ fn with_cache_breakpoints_each_turn_begins_with_the_bytes_of_the_turn_before() {
         let messages = request.prompt().messages.clone();
         let mut before: Option<Bytes> = None;
         for end in 1..=messages.len() {
-            // A request ends where the model speaks next.
+            // A request ends at the point at which the model speaks next.
             let next = messages.get(end).map(|next| next.role);
             if next.is_some_and(|role| role != Role::Assistant)
                 || messages[end - 1].role == Role::Assistant

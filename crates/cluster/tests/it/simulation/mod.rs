@@ -1,5 +1,5 @@
-//! Random schedules of several nodes: crashes, partitions, lost replies, clocks that run
-//! apart and a store that forgets.
+//! Random schedules of several nodes: crashes, partitions, lost replies, diverging clocks and
+//! a store that loses its data.
 //!
 //! `MAJORDOMO_SIM_SCHEDULES` sets their number, `MAJORDOMO_SIM_SEED` replays one of them.
 

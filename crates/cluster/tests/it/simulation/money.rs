@@ -1,4 +1,4 @@
-//! Budgets of several nodes: settled + leased ≤ limit at every moment, whatever dies.
+//! Budgets of several nodes: settled + leased ≤ limit at every moment, whichever nodes die.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -41,7 +41,7 @@ impl BudgetStore {
         }
     }
 
-    /// What a run left open counts as spent.
+    /// Leases that a run left open count as spent.
     fn close_run(&mut self, run: u64) {
         let open: Vec<i64> = self
             .leases
@@ -60,7 +60,7 @@ enum Operation {
     Close(ClosedLease),
 }
 
-/// A node's way to the store: in order, and only when the schedule says so.
+/// A node's channel to the store: in order, and only when the schedule allows.
 #[derive(Default)]
 struct StoreQueue(Mutex<VecDeque<Operation>>);
 
@@ -90,7 +90,7 @@ struct Node {
     registry: LimitRegistry,
     held: Vec<(Reservation, u64)>,
     cut: bool,
-    /// Its wall clock, in days beside the true one.
+    /// The offset of its wall clock from the true one, in days.
     skew: i64,
 }
 
@@ -130,7 +130,7 @@ fn schedule(seed: u64) {
     };
     let mut nodes: Vec<Node> = (0..NODES).map(|_| start(&mut random)).collect();
     let mut now = Duration::ZERO;
-    // What providers were paid, by all nodes, dead ones included.
+    // Payments to providers by all nodes, dead ones included.
     let mut paid = 0;
     for _ in 0..STEPS {
         now += Duration::from_millis(random.u64(0..200));
@@ -165,7 +165,7 @@ fn schedule(seed: u64) {
             }
             65..90 => serve(&mut nodes[at], &mut store, &mut random),
             90..94 => {
-                // kill -9: what was in flight was paid at most in full.
+                // kill -9: attempts in flight were paid at most in full.
                 let dead = std::mem::replace(&mut nodes[at], start(&mut random));
                 paid += dead.held.iter().map(|(_, amount)| amount).sum::<u64>();
                 store.close_run(dead.run);
@@ -208,7 +208,7 @@ fn schedule(seed: u64) {
 
 fn serve(node: &mut Node, store: &mut BudgetStore, random: &mut Rng) {
     if node.cut {
-        // Replies that do not come; what was to be closed waits.
+        // Replies do not come, and leases to be closed wait.
         let mut queue = node.queue.0.lock().expect("not poisoned");
         let operations: Vec<_> = queue.drain(..).collect();
         let (grants, closes): (Vec<_>, Vec<_>) = operations

@@ -1,5 +1,10 @@
 //! Rates and seats of several nodes: used + held ≤ capacity at every moment, and over time
 //! no more than the rate, whatever dies. A node without its store enforces its share.
+//!
+//! Seats are exact also where the store forgets everything, dies for all nodes at once, or
+//! for some of them: a request lasts three seconds at most here, less than a lease. The one
+//! exception is a node that has lost the store alone and for long, and that the store does
+//! not know of: it uses its share besides.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
@@ -8,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fastrand::Rng;
-use majordomo_cluster::LeaseTable;
+use majordomo_cluster::{LEASE, LeaseTable, RESERVED};
 use majordomo_limits::{
     ChargeOutcome, Flow, LevelId, LevelKind, LevelPolicy, LimitPolicy, LimitRegistry, MemoryLeases,
     Moment, NoAlerts, Permit, TrafficAsk, TrafficBackend, TrafficGrant, TrafficLimits,
@@ -17,12 +22,28 @@ use majordomo_limits::{
 
 const NODES: u64 = 3;
 const STEPS: usize = 300;
+/// The longest request.
+const LONGEST: Duration = Duration::from_secs(3);
+/// A node that has lost the store for this long goes on with its share.
+const SETTLED: Duration = Duration::from_secs(8);
+
+/// What nodes lose the store for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Losses {
+    /// Nothing.
+    None,
+    /// It is away for all of them.
+    Together,
+    /// Each of them alone, or a reply is lost.
+    Apart,
+}
 
 /// A node's way to the store.
 #[derive(Default)]
 struct Wire {
     asks: Mutex<VecDeque<(TrafficAsk, TrafficReply)>>,
     cut: AtomicBool,
+    away_for: Mutex<Duration>,
 }
 
 impl TrafficBackend for Wire {
@@ -37,6 +58,10 @@ impl TrafficBackend for Wire {
         !self.cut.load(Relaxed)
     }
 
+    fn away_for(&self) -> Duration {
+        *self.away_for.lock().expect("not poisoned")
+    }
+
     fn nodes(&self) -> u64 {
         NODES
     }
@@ -44,14 +69,21 @@ impl TrafficBackend for Wire {
 
 struct Node {
     name: String,
+    slot: usize,
     wire: Arc<Wire>,
     registry: LimitRegistry,
-    seats: Vec<Permit>,
+    /// Seats in use, and since when.
+    seats: Vec<(Permit, Duration)>,
     /// Its monotonic clock: an origin of its own, and a little faster or slower.
     origin: Duration,
     pace: f64,
-    /// Seats that it may have used by its share since it lost the store.
-    by_share: u64,
+    /// Since when it has lost the store.
+    cut_since: Option<Duration>,
+    /// Until when requests run that it may have admitted by a share which the store does not
+    /// keep back.
+    by_share_until: Duration,
+    /// The store lost its memory while this node could not reach it.
+    forgotten: bool,
     /// Replies that are on their way.
     coming: Vec<(TrafficReply, TrafficGrant)>,
 }
@@ -62,13 +94,12 @@ struct World {
     nodes: Vec<Node>,
     started: u64,
     now: Duration,
-    /// Whether nodes can lose the store, which costs exactness.
-    partitions: bool,
+    losses: Losses,
     rate: u64,
     capacity: u64,
     levels: [LevelPolicy; 1],
     admitted: u64,
-    /// What shares may have admitted besides.
+    /// Units that shares may have admitted in addition.
     allowance: f64,
 }
 
@@ -85,7 +116,7 @@ impl World {
             ..LimitPolicy::default()
         };
         let mut world = Self {
-            partitions: random.bool(),
+            losses: [Losses::None, Losses::Together, Losses::Apart][random.usize(0..3)],
             random,
             table: LeaseTable::default(),
             nodes: Vec::new(),
@@ -100,25 +131,29 @@ impl World {
             admitted: 0,
             allowance: 0.0,
         };
-        for _ in 0..NODES {
-            let node = world.start();
+        for slot in 0..NODES {
+            let node = world.start(slot as usize);
             world.nodes.push(node);
         }
         world
     }
 
-    fn start(&mut self) -> Node {
+    /// A process in the place of another one, or the first there.
+    fn start(&mut self, slot: usize) -> Node {
         self.started += 1;
         let wire = Arc::<Wire>::default();
         let leases = Arc::<MemoryLeases>::default();
         Node {
-            name: format!("n#{}", self.started),
+            name: format!("n{slot}#{}", self.started),
+            slot,
             registry: LimitRegistry::new(leases, Arc::new(NoAlerts)).sharing(wire.clone()),
             wire,
             seats: Vec::new(),
             origin: Duration::from_secs(self.random.u64(0..7_200)),
             pace: 1.0 + (self.random.f64() - 0.5) / 100.0,
-            by_share: 0,
+            cut_since: None,
+            by_share_until: Duration::ZERO,
+            forgotten: false,
             coming: Vec::new(),
         }
     }
@@ -147,7 +182,7 @@ impl World {
         }
     }
 
-    /// Delivers what a node asked, and sometimes loses a reply.
+    /// Delivers a node's requests, and sometimes loses a reply.
     fn deliver(&mut self, at: usize) {
         if self.random.bool() {
             self.arrive(at);
@@ -167,10 +202,10 @@ impl World {
                 continue;
             }
             let granted = self.table.exchange(self.now, &self.nodes[at].name, &ask);
-            let lost = self.partitions && self.random.u8(0..30) == 0;
+            let lost = self.losses == Losses::Apart && self.random.u8(0..30) == 0;
             match lost {
                 true => {
-                    self.alone(at);
+                    self.alone();
                     drop(reply);
                 }
                 // Requests come and go before it arrives.
@@ -182,12 +217,21 @@ impl World {
         }
     }
 
-    /// The share of a node takes over for a while.
-    fn alone(&mut self, at: usize) {
-        let share = (self.capacity / NODES).max(1);
-        let in_use = self.nodes[at].seats.len() as u64;
+    fn share(&self) -> u64 {
+        (self.capacity / NODES).max(1)
+    }
+
+    /// Cuts a node from the store, or heals it.
+    fn toggle(&mut self, at: usize) {
         let node = &mut self.nodes[at];
-        node.by_share = node.by_share.max(share + in_use);
+        let cut = !node.wire.cut.load(Relaxed);
+        node.wire.cut.store(cut, Relaxed);
+        node.cut_since = cut.then_some(self.now);
+        self.alone();
+    }
+
+    /// The share of a rate takes over for a while.
+    fn alone(&mut self) {
         self.allowance += (self.burst() / NODES).max(1) as f64 + self.burst() as f64;
     }
 
@@ -210,7 +254,30 @@ impl World {
         for queue in stack.seats(now) {
             self.deliver(at);
             if let Some(seat) = queue.seats.try_acquire(queue.flow, 1) {
-                self.nodes[at].seats.push(seat);
+                self.nodes[at].seats.push((seat, self.now));
+            }
+        }
+    }
+
+    /// Time passes: requests end, nodes show that they live.
+    fn pass(&mut self, pause: Duration) {
+        self.now += pause;
+        for node in &mut self.nodes {
+            node.seats.retain(|(_, since)| *since + LONGEST > self.now);
+            let away_for = node
+                .cut_since
+                .map_or(Duration::ZERO, |since| self.now - since);
+            *node.wire.away_for.lock().expect("not poisoned") = away_for;
+            match node.cut_since {
+                None => {
+                    node.forgotten = false;
+                    self.table.sign_of_life(self.now);
+                }
+                // Its clock may be a little faster.
+                Some(_) if node.forgotten || away_for.mul_f64(1.01) >= SETTLED => {
+                    node.by_share_until = self.now + LONGEST;
+                }
+                Some(_) => {}
             }
         }
     }
@@ -218,10 +285,10 @@ impl World {
     fn step(&mut self) {
         let at = self.random.usize(0..self.nodes.len());
         let pause = Duration::from_millis(self.random.u64(0..300));
-        self.now += pause;
+        self.pass(pause);
         let cut = self.nodes.iter().filter(|node| node.wire.cut.load(Relaxed));
         let share = (self.rate / NODES).max(1) as f64 / 60.0;
-        // A second more: after a lost reply the store is left alone that long.
+        // One more second, because a node pauses that long after a lost reply.
         self.allowance += cut.count() as f64 * share * pause.as_secs_f64();
         match self.random.u8(0..100) {
             0..60 => self.request(at),
@@ -233,23 +300,32 @@ impl World {
                 }
             }
             80..84 => {
-                let new = self.start();
+                let mut new = self.start(self.nodes[at].slot);
+                // The network is as it was.
+                if self.nodes[at].cut_since.is_some() {
+                    new.wire.cut.store(true, Relaxed);
+                    new.cut_since = Some(self.now);
+                    // It does not know what its predecessor used of the share.
+                    self.alone();
+                }
                 drop(std::mem::replace(&mut self.nodes[at], new));
             }
-            84..88 if self.partitions => {
-                let cut = !self.nodes[at].wire.cut.load(Relaxed);
-                self.nodes[at].wire.cut.store(cut, Relaxed);
-                self.alone(at);
+            84..88 if self.losses == Losses::Apart => self.toggle(at),
+            84..86 if self.losses == Losses::Together => {
+                (0..self.nodes.len()).for_each(|at| self.toggle(at));
             }
-            88..89 if self.partitions => {
+            88..89 if self.losses != Losses::None => {
                 self.table.restart_empty();
+                for node in &mut self.nodes {
+                    node.forgotten = node.cut_since.is_some();
+                }
                 self.allowance += self.burst() as f64;
             }
-            89..90 if !self.partitions => {
+            89..90 if self.losses == Losses::None => {
                 // Quiet for a while. No reply takes that long: it has a deadline.
                 (0..self.nodes.len()).for_each(|at| self.arrive(at));
                 self.nodes.iter_mut().for_each(|node| node.seats.clear());
-                self.now += Duration::from_secs(30);
+                self.pass(Duration::from_secs(30));
             }
             _ => {}
         }
@@ -261,7 +337,7 @@ impl World {
 
     fn check(&mut self, since: Duration) {
         let passed = (self.now - since).as_secs_f64();
-        // Clocks of nodes run up to half a percent apart.
+        // Clocks of nodes differ by up to half a percent.
         let by_rate = self.rate as f64 / 60.0 * passed * 1.005 + self.burst() as f64;
         let most = by_rate + self.allowance + self.credit() + 1.0;
         assert!(
@@ -270,10 +346,9 @@ impl World {
             self.admitted
         );
         let in_use: usize = self.nodes.iter().map(|node| node.seats.len()).sum();
-        let by_share: u64 = self.nodes.iter().map(|node| node.by_share).sum();
-        let most = self.capacity + by_share;
+        let most = self.capacity + self.seats_by_share();
         assert!(in_use as u64 <= most, "{in_use} seats of {most}");
-        if self.partitions {
+        if self.losses != Losses::None {
             return;
         }
         let rate = self
@@ -289,16 +364,34 @@ impl World {
         );
     }
 
+    /// Seats that shares may admit besides.
+    fn seats_by_share(&self) -> u64 {
+        let by_share = self
+            .nodes
+            .iter()
+            .filter(|node| node.by_share_until > self.now);
+        let share = match self.losses {
+            Losses::Apart => self.share(),
+            // The shares of all make up the whole, but a share is at least one seat.
+            Losses::Together if self.capacity < NODES => 1,
+            Losses::Together | Losses::None => 0,
+        };
+        by_share.count() as u64 * share
+    }
+
     /// Healed, a node without competition gets every seat within five seconds.
     fn converge(&mut self) {
         // No reply is lost any more.
-        self.partitions = false;
+        self.losses = Losses::None;
         for node in &mut self.nodes {
             node.wire.cut.store(false, Relaxed);
+            node.cut_since = None;
             node.seats.clear();
         }
+        // What is kept back for processes that died.
+        self.pass(RESERVED + 2 * LEASE);
         for _ in 0..50 {
-            self.now += Duration::from_millis(100);
+            self.pass(Duration::from_millis(100));
             self.request(0);
             for at in 0..self.nodes.len() {
                 self.nodes[at].registry.exchange(self.local(at));
@@ -312,9 +405,10 @@ impl World {
         let mut waiting: Vec<_> = Vec::new();
         for _ in 0..50 {
             self.now += Duration::from_millis(100);
+            self.table.sign_of_life(self.now);
             for queue in stack.seats(self.local(0)) {
                 while let Some(seat) = queue.seats.try_acquire(queue.flow, 1) {
-                    self.nodes[0].seats.push(seat);
+                    self.nodes[0].seats.push((seat, self.now));
                 }
                 waiting.push(queue.seats.acquire(queue.flow, 1));
             }

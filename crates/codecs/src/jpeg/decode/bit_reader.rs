@@ -3,6 +3,9 @@
 use crate::jpeg::marker::{RST0, RST7};
 
 /// Reads bits up to the next marker.
+///
+/// Inner loops work on a copy of their own, whose fields stay in registers.
+#[derive(Clone, Copy)]
 pub(super) struct BitReader<'a> {
     data: &'a [u8],
     at: usize,
@@ -43,11 +46,12 @@ impl<'a> BitReader<'a> {
                 return;
             }
         }
-        self.refill_bytewise();
+        *self = self.refilled_bytewise();
     }
 
+    /// By value: a reader whose address is taken is kept in memory.
     #[cold]
-    fn refill_bytewise(&mut self) {
+    fn refilled_bytewise(mut self) -> Self {
         // Bits below `count` may be left over from a fast refill.
         self.buffer &= !(u64::MAX >> self.count);
         while self.count <= 56 {
@@ -68,6 +72,7 @@ impl<'a> BitReader<'a> {
             self.buffer |= u64::from(byte) << (56 - self.count);
             self.count += 8;
         }
+        self
     }
 
     /// The next bits, without consuming them; call [`refill`](Self::refill) first.
@@ -103,6 +108,7 @@ impl<'a> BitReader<'a> {
     }
 
     /// Skips a restart marker; false if there is none.
+    #[inline(always)]
     pub(super) fn restart(&mut self) -> bool {
         if self.is_exhausted() || self.count - self.padding > 7 {
             return false;

@@ -1,7 +1,7 @@
 //! Progressive files, and sequential ones with several scans (ITU T.81, Annex G and B.2.3):
 //! all scans are decoded into coefficients, which become planes at the end.
 
-use fearless_simd::dispatch;
+use fearless_simd::{Simd, dispatch};
 
 use super::DAMAGED;
 use super::idct::{DctScale, idct};
@@ -84,7 +84,7 @@ fn reconstruct(
     scales: &[DctScale],
     job: &Job,
 ) -> Result<Picture, CodecError> {
-    let mut planes = FramePlanes::new(frame, scales, job)?;
+    let mut planes = FramePlanes::new(frame, scales, frame.mcu_rows(), job)?;
     let sizes: Vec<(usize, DctScale)> = planes
         .sizes
         .iter()
@@ -101,19 +101,21 @@ fn reconstruct(
         let rows = rows.zip(component.nonzero.chunks_exact(across));
         for ((row, nonzero), out) in rows.zip(plane.chunks_exact_mut(stride * scale.side())) {
             job.check()?;
-            dispatch!(level, _ => transform_row((row, nonzero), &factors, scale, out, stride));
+            dispatch!(level, simd => {
+                transform_row(simd, (row, nonzero), &factors, scale, (out, stride));
+            });
         }
     }
-    Ok(planes.finish())
+    planes.finish(job)
 }
 
 #[inline(always)]
-fn transform_row(
+fn transform_row<S: Simd>(
+    simd: S,
     (row, nonzero): (&[i16], &[u64]),
     factors: &[f32; 64],
     scale: DctScale,
-    out: &mut [u8],
-    stride: usize,
+    (out, stride): (&mut [u8], usize),
 ) {
     let blocks = row.as_chunks::<64>().0.iter().zip(nonzero);
     for (at, (coefficients, nonzero)) in blocks.enumerate() {
@@ -126,7 +128,7 @@ fn transform_row(
             }
         }
         let out = &mut out[at * scale.side()..];
-        idct(scale, &mut block, usize::from(has_ac), out, stride);
+        idct(simd, scale, &block, usize::from(has_ac), (out, stride));
     }
 }
 

@@ -1,6 +1,6 @@
 //! CMYK, RGB and unusual sampling factors, by `zune-jpeg`.
 
-use majordomo_image_header::jpeg::segments;
+use majordomo_image_header::jpeg::{next_marker, segments};
 use majordomo_image_header::{Compression, Format, Header};
 use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
@@ -9,6 +9,7 @@ use zune_jpeg::JpegDecoder;
 use super::DAMAGED;
 use crate::color::{cmyk_to_srgb, color_profile};
 use crate::jpeg::marker::{EOI, SOS};
+use crate::memory::Buffer;
 use crate::picture::{Layout, Picture, pixel_count, ycbcr_to_rgb};
 use crate::stop::StoppableReader;
 use crate::{CodecError, Job};
@@ -26,6 +27,8 @@ pub(super) fn decode(data: &[u8], header: &Header, job: &Job) -> Result<Picture,
     if header.compression == Compression::JpegSequential && !is_one_scan(data) {
         return Err(CodecError::UnsupportedKind(Format::Jpeg));
     }
+    let without_strays = without_strays(data, job)?;
+    let data = without_strays.as_deref().unwrap_or(data);
     let channels = usize::from(header.channels);
     let pixels = pixel_count(header.width, header.height);
     let coefficients = match header.compression {
@@ -90,6 +93,34 @@ pub(super) fn decode(data: &[u8], header: &Header, job: &Job) -> Result<Picture,
     })
 }
 
+/// The file without bytes between its first segments, which the crate takes for damage; `None`
+/// if there are none.
+fn without_strays(data: &[u8], job: &Job) -> Result<Option<Buffer>, CodecError> {
+    let mut clean: Option<Buffer> = None;
+    let mut at = 2;
+    loop {
+        let start = next_marker(data, at).ok_or(DAMAGED)?;
+        if start > at && clean.is_none() {
+            let mut before = job.memory.with_room(data.len())?;
+            before.append(&data[..at])?;
+            clean = Some(before);
+        }
+        let [_, marker, high, low] = *data[start..].first_chunk().ok_or(DAMAGED)?;
+        let end = start + 2 + usize::from(u16::from_be_bytes([high, low])).max(2);
+        let segment = match marker {
+            SOS => &data[start..],
+            _ => data.get(start..end).ok_or(DAMAGED)?,
+        };
+        if let Some(clean) = &mut clean {
+            clean.append(segment)?;
+        }
+        if marker == SOS {
+            return Ok(clean);
+        }
+        at = end;
+    }
+}
+
 /// Amounts of ink. Files store them inverted, or as inverted YCbCr and black (YCCK).
 fn to_cmyk(pixels: &mut [u8], space: ColorSpace) {
     for pixel in pixels.as_chunks_mut::<4>().0 {
@@ -123,7 +154,8 @@ fn is_one_scan(data: &[u8]) -> bool {
     }
 }
 
-/// Whether there is an EOI marker. The decoder pads truncated files; they are refused here.
+/// Whether there is an EOI marker. The decoder would pad truncated files, so they are refused
+/// here.
 fn has_end(data: &[u8]) -> bool {
     let scan = data.windows(2).position(|mark| mark == [0xFF, SOS]);
     let rest = &data[scan.unwrap_or(0)..];

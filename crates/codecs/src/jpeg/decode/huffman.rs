@@ -15,7 +15,7 @@ pub(super) struct HuffmanTable {
     coefficients: Box<[DecodedCoefficient; ENTRIES]>,
     /// By length: one past its last code, aligned to 16 bits.
     limits: [u32; 17],
-    /// By length: what leads from a code to its symbol.
+    /// By length: the offset from a code to its symbol.
     offsets: [i32; 17],
     symbols: Vec<u8>,
 }

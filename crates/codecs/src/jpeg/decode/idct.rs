@@ -1,10 +1,13 @@
 //! The inverse DCT (ITU T.81, A.3.3), to 8×8 samples or fewer.
 //!
-//! A reduced block is the inverse DCT of its lowest frequencies alone: what an ideal
-//! low-pass filter would leave.
+//! A reduced block is the inverse DCT of only its lowest frequencies, like the result of an
+//! ideal low-pass filter.
 
 use std::f32::consts::PI;
 
+use fearless_simd::{Simd, SimdBase, f32x8};
+
+use crate::jpeg::transpose::{Rows, transpose};
 use crate::jpeg::zigzag::ZIGZAG;
 
 /// The scale of a decoded component, in eighths.
@@ -83,12 +86,12 @@ fn basis_scale(frequency: u8) -> f32 {
 
 /// Transforms one block into the rows of `out`.
 #[inline(always)]
-pub(super) fn idct(
+pub(super) fn idct<S: Simd>(
+    simd: S,
     scale: DctScale,
-    block: &mut [f32; 64],
+    block: &[f32; 64],
     last: usize,
-    out: &mut [u8],
-    stride: usize,
+    (out, stride): (&mut [u8], usize),
 ) {
     let side = scale.side();
     if last == 0 || side == 1 {
@@ -99,73 +102,67 @@ pub(super) fn idct(
         return;
     }
     match scale {
-        DctScale::Whole => idct8(block, out, stride),
+        DctScale::Whole => idct8(simd, block, out, stride),
         DctScale::Half => idct4(block, out, stride),
         DctScale::Quarter | DctScale::Eighth => idct2(block, out, stride),
     }
 }
 
+/// At 2²³ a float has no fraction bits: a sum with it is rounded to an integer in the low bits,
+/// without the branches of a conversion.
+const WHOLE: f32 = 8_388_608.0;
+
 #[inline(always)]
 fn to_sample(value: f32) -> u8 {
-    // At 2²³ a float has no fraction bits: the sum rounds to an integer in the low bits,
-    // without the branches of a conversion.
-    const WHOLE: f32 = 8_388_608.0;
     ((value + 128.0).clamp(0.0, 255.0) + WHOLE).to_bits() as u8
 }
 
-/// One dimension of all eight columns, in place: Arai, Agui and Nakajima's transform with
-/// five multiplications.
 #[inline(always)]
-#[allow(
-    clippy::needless_range_loop,
-    reason = "a column runs through all eight rows"
-)]
-fn aan_1d(v: &mut [[f32; 8]; 8]) {
+fn to_samples<S: Simd>(simd: S, values: f32x8<S>) -> [u8; 8] {
+    let (lowest, highest) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 255.0));
+    let samples = simd.min_f32x8(simd.max_f32x8(values + 128.0, lowest), highest);
+    <[f32; 8]>::from(samples + WHOLE).map(|sample| sample.to_bits() as u8)
+}
+
+/// One dimension of all eight columns: Arai, Agui and Nakajima's transform with five
+/// multiplications.
+#[inline(always)]
+fn aan_1d<S: Simd>(v: Rows<S>) -> Rows<S> {
     const SQRT2: f32 = std::f32::consts::SQRT_2;
-    for x in 0..8 {
-        let (even0, even1) = (v[0][x] + v[4][x], v[0][x] - v[4][x]);
-        let even3 = v[2][x] + v[6][x];
-        let even2 = (v[2][x] - v[6][x]) * SQRT2 - even3;
-        let (t0, t3) = (even0 + even3, even0 - even3);
-        let (t1, t2) = (even1 + even2, even1 - even2);
+    let (even0, even1) = (v[0] + v[4], v[0] - v[4]);
+    let even3 = v[2] + v[6];
+    let even2 = (v[2] - v[6]) * SQRT2 - even3;
+    let (t0, t3) = (even0 + even3, even0 - even3);
+    let (t1, t2) = (even1 + even2, even1 - even2);
 
-        let (z13, z10) = (v[5][x] + v[3][x], v[5][x] - v[3][x]);
-        let (z11, z12) = (v[1][x] + v[7][x], v[1][x] - v[7][x]);
-        let t7 = z11 + z13;
-        let z5 = (z10 + z12) * 1.847_759_1;
-        let t6 = z5 - z10 * 2.613_126 - t7;
-        let t5 = (z11 - z13) * SQRT2 - t6;
-        let t4 = z5 - z12 * 1.082_392_2 - t5;
+    let (z13, z10) = (v[5] + v[3], v[5] - v[3]);
+    let (z11, z12) = (v[1] + v[7], v[1] - v[7]);
+    let t7 = z11 + z13;
+    let z5 = (z10 + z12) * 1.847_759_1;
+    let t6 = z5 - z10 * 2.613_126 - t7;
+    let t5 = (z11 - z13) * SQRT2 - t6;
+    let t4 = z5 - z12 * 1.082_392_2 - t5;
 
-        v[0][x] = t0 + t7;
-        v[7][x] = t0 - t7;
-        v[1][x] = t1 + t6;
-        v[6][x] = t1 - t6;
-        v[2][x] = t2 + t5;
-        v[5][x] = t2 - t5;
-        v[3][x] = t3 + t4;
-        v[4][x] = t3 - t4;
-    }
+    [
+        t0 + t7,
+        t1 + t6,
+        t2 + t5,
+        t3 + t4,
+        t3 - t4,
+        t2 - t5,
+        t1 - t6,
+        t0 - t7,
+    ]
 }
 
 #[inline(always)]
-fn idct8(block: &[f32; 64], out: &mut [u8], stride: usize) {
-    let mut rows = [[0.0; 8]; 8];
-    for (row, values) in rows.iter_mut().zip(block.as_chunks::<8>().0) {
-        *row = *values;
-    }
-    aan_1d(&mut rows);
-    let mut columns = [[0.0; 8]; 8];
-    for (y, row) in rows.iter().enumerate() {
-        for (x, value) in row.iter().enumerate() {
-            columns[x][y] = *value;
-        }
-    }
-    aan_1d(&mut columns);
-    for (y, row) in out.chunks_mut(stride).take(8).enumerate() {
-        for (x, out) in row[..8].iter_mut().enumerate() {
-            *out = to_sample(columns[x][y]);
-        }
+fn idct8<S: Simd>(simd: S, block: &[f32; 64], out: &mut [u8], stride: usize) {
+    let blocks = block.as_chunks::<8>().0;
+    let rows = std::array::from_fn(|row| f32x8::from_slice(simd, &blocks[row]));
+    let columns = transpose(simd, aan_1d(rows));
+    let rows = transpose(simd, aan_1d(columns));
+    for (out, row) in out.chunks_mut(stride).zip(&rows) {
+        out[..8].copy_from_slice(&to_samples(simd, *row));
     }
 }
 

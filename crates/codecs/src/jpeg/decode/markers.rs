@@ -92,7 +92,7 @@ pub(super) struct Scan {
 /// A component of a scan.
 #[derive(Clone, Copy)]
 pub(super) struct ScanComponent {
-    /// Its place in the frame.
+    /// Its index in the frame.
     pub(super) place: usize,
     /// The numbers of its Huffman tables.
     pub(super) dc: usize,
@@ -169,7 +169,7 @@ pub(super) struct Segments<'a> {
     pub(super) tables: Tables,
 }
 
-/// What the segments lead to.
+/// The end of a sequence of segments.
 pub(super) enum Next {
     /// A scan, whose entropy-coded segment follows.
     Scan(Scan),
@@ -195,14 +195,19 @@ impl<'a> Segments<'a> {
             let (marker, body) = segments.next_segment()?;
             match marker {
                 SOF0..=SOF2 if frame.is_none() => frame = Some(Frame::parse(marker, body)?),
-                // An Adobe transform other than YCbCr.
-                APP14 if body.starts_with(b"Adobe") && body.get(11) != Some(&1) => return None,
+                // An Adobe transform other than YCbCr. A shorter segment is none.
+                APP14
+                    if body.starts_with(b"Adobe")
+                        && body.get(11).is_some_and(|transform| *transform != 1) =>
+                {
+                    return None;
+                }
                 SOS => {
                     let frame = frame?;
                     let scan = Scan::parse(&frame, body)?;
                     return Some((segments, frame, scan));
                 }
-                // Other frame types, and markers that do not belong here.
+                // Other frame types, and unexpected markers.
                 TEM | SOF0..=SOF2 | 0xC3 | 0xC5..=0xCF | RST0..=EOI | DNL => return None,
                 _ => segments.tables.read(marker, body)?,
             }

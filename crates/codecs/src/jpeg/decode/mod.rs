@@ -17,10 +17,11 @@ mod scan;
 mod sequential;
 #[cfg(test)]
 mod tests;
+mod turned;
 
-use majordomo_image_header::{Format, Header};
+use majordomo_image_header::{Format, Header, Orientation};
 
-use crate::downscale::downscale;
+use crate::downscale::downscale_decoded;
 use crate::picture::{Layout, Picture};
 use crate::plane::Chroma;
 use crate::{CodecError, Job};
@@ -30,32 +31,51 @@ use markers::Segments;
 
 const DAMAGED: CodecError = CodecError::Damaged(Format::Jpeg);
 
+/// Decodes to at least the wanted size, and turns the picture.
 pub(crate) fn decode(
     data: &[u8],
     header: &Header,
-    wanted: (u32, u32),
+    (wanted, turn): ((u32, u32), Orientation),
     chroma: Chroma,
     job: &Job,
 ) -> Result<Picture, CodecError> {
     let size = (header.width, header.height);
     let Some((mut segments, frame, scan)) = Segments::open(data) else {
-        return fallback::decode(data, header, job);
+        return oriented(fallback::decode(data, header, job)?, turn, job);
     };
     if (frame.width, frame.height) != size {
         return Err(DAMAGED);
     }
     let scales = planes::scales(&frame, DctScale::for_size(size, wanted), chroma);
-    let picture = if !frame.progressive && scan.components.len() == frame.components.len() {
-        sequential::decode(&segments, &frame, &scan, &scales, job)?
+    let one_pass = !frame.progressive && scan.components.len() == frame.components.len();
+    let turns_now = one_pass && turned::is_exact(&frame, &scales, turn);
+    let mut picture = if one_pass {
+        let turn = if turns_now {
+            turn
+        } else {
+            Orientation::UPRIGHT
+        };
+        sequential::decode(&segments, &frame, &scan, (&scales, turn), job)?
     } else {
         coefficients::decode(&mut segments, &frame, scan, &scales, job)?
     };
-    match picture.layout {
+    if turns_now {
+        return Ok(picture);
+    }
+    if let Layout::YCbCr(found) = picture.layout
+        && (found.width > picture.width || found.height > picture.height)
+    {
         // Chroma that is subsampled along one axis is now too large along the other.
-        Layout::YCbCr(found) if found.width > picture.width || found.height > picture.height => {
-            downscale(&picture, (picture.width, picture.height), chroma, job)
-        }
-        _ => Ok(picture),
+        let same = (picture.width, picture.height);
+        picture = downscale_decoded(&picture, size, same, chroma, job)?;
+    }
+    oriented(picture, turn, job)
+}
+
+fn oriented(picture: Picture, turn: Orientation, job: &Job) -> Result<Picture, CodecError> {
+    match turn.is_upright() {
+        true => Ok(picture),
+        false => picture.oriented(turn, job),
     }
 }
 
@@ -79,7 +99,7 @@ impl RestartCounter {
         }
     }
 
-    /// Called before every MCU; skips a restart marker where one is due.
+    /// Called before every MCU; skips a restart marker if one is due.
     #[inline(always)]
     fn is_due(&mut self, bits: &mut BitReader<'_>) -> Result<bool, CodecError> {
         if self.interval == 0 {

@@ -9,28 +9,33 @@ use crate::{CodecError, Job};
 
 /// The position of one component's plane.
 pub(super) struct PlaneSize {
-    width: usize,
-    height: usize,
+    pub(super) width: usize,
+    pub(super) height: usize,
     /// Bytes per padded row.
     pub(super) stride: usize,
     /// Padded rows.
-    rows: usize,
+    pub(super) rows: usize,
     pub(super) scale: DctScale,
 }
 
 impl PlaneSize {
-    fn new(frame: &Frame, component: &FrameComponent, scale: DctScale) -> Self {
+    pub(super) fn new(
+        frame: &Frame,
+        component: &FrameComponent,
+        scale: DctScale,
+        mcu_rows: usize,
+    ) -> Self {
         Self {
             width: scale.of(frame.samples_across(component)) as usize,
             height: scale.of(frame.samples_down(component)) as usize,
             stride: frame.mcu_cols() * component.h as usize * scale.side(),
-            rows: frame.mcu_rows() * component.v as usize * scale.side(),
+            rows: mcu_rows * component.v as usize * scale.side(),
             scale,
         }
     }
 }
 
-/// The scale of each component. Subsampled chroma that must not lose more is decoded at
+/// The scale of each component. Subsampled chroma that must keep its detail is decoded at
 /// twice the scale of luma, so that it is at least as large.
 pub(super) fn scales(frame: &Frame, luma: DctScale, chroma: Chroma) -> Vec<DctScale> {
     let first = (frame.components[0].h, frame.components[0].v);
@@ -47,12 +52,18 @@ pub(super) struct FramePlanes {
 }
 
 impl FramePlanes {
-    pub(super) fn new(frame: &Frame, scales: &[DctScale], job: &Job) -> Result<Self, CodecError> {
+    /// Room for so many rows of MCUs: all of the frame, unless they are taken out on the way.
+    pub(super) fn new(
+        frame: &Frame,
+        scales: &[DctScale],
+        mcu_rows: usize,
+        job: &Job,
+    ) -> Result<Self, CodecError> {
         let sizes: Vec<PlaneSize> = frame
             .components
             .iter()
             .zip(scales)
-            .map(|(component, scale)| PlaneSize::new(frame, component, *scale))
+            .map(|(component, scale)| PlaneSize::new(frame, component, *scale, mcu_rows))
             .collect();
         let bytes = sizes.iter().map(|size| size.stride * size.rows).sum();
         Ok(Self {
@@ -74,10 +85,13 @@ impl FramePlanes {
     }
 
     /// Crops the padding off, in place.
-    pub(super) fn finish(mut self) -> Picture {
+    pub(super) fn finish(mut self, job: &Job) -> Result<Picture, CodecError> {
         let (mut plane, mut end) = (0, 0);
         for size in &self.sizes {
             for row in 0..size.height {
+                if row.is_multiple_of(64) {
+                    job.check()?;
+                }
                 let from = plane + row * size.stride;
                 if from > end {
                     self.data.copy_within(from..from + size.width, end);
@@ -94,11 +108,11 @@ impl FramePlanes {
             }),
             None => Layout::Gray,
         };
-        Picture {
+        Ok(Picture {
             width: self.sizes[0].width as u32,
             height: self.sizes[0].height as u32,
             layout,
             data: self.data,
-        }
+        })
     }
 }

@@ -14,14 +14,14 @@ use crate::{CodecError, Job};
 /// The blocks of a component.
 #[derive(Clone, Copy)]
 pub(super) struct BlockGrid {
-    /// Blocks that hold samples; a scan of the component alone has no others (A.2.2).
+    /// Blocks that hold samples; a scan of only this component has no other blocks (A.2.2).
     pub(super) across: usize,
     pub(super) down: usize,
     /// Blocks per row with the padding to whole MCUs.
     pub(super) stride: usize,
 }
 
-/// How the blocks of a scan are coded.
+/// The coding of a scan's blocks.
 #[derive(Clone, Copy)]
 enum Procedure {
     /// All coefficients of a block.
@@ -242,7 +242,7 @@ impl BlockDecoder<'_> {
         Ok(())
     }
 
-    /// EOBn: this band, and so many others, end here.
+    /// EOBn: this band and a number of further ones end here.
     fn read_end_of_bands(&mut self, bits: u32) -> Result<(), CodecError> {
         // In a sequential scan, only EOB itself.
         let allowed = if matches!(self.procedure, Procedure::Sequential) {
@@ -310,7 +310,7 @@ impl BlockDecoder<'_> {
         Ok(())
     }
 
-    /// Refines those of these coefficients that are not zero.
+    /// Refines the nonzero coefficients among these.
     #[inline(always)]
     fn refine_all(&mut self, block: &mut Block<'_>, which: u64) {
         let mut left = which & *block.nonzero;

@@ -1,15 +1,20 @@
 //! The decoder of one interleaved sequential scan (ITU T.81, F.2): one pass from Huffman
-//! codes to planes.
+//! codes to planes, which may be turned on the way.
+
+use fearless_simd::{Level, Simd, dispatch};
+use majordomo_image_header::Orientation;
 
 use super::bit_reader::BitReader;
 use super::huffman::HuffmanTable;
 use super::idct::{DctScale, idct};
 use super::markers::{Frame, Scan, Segments, Tables};
 use super::planes::FramePlanes;
+use super::turned::{STRIP, TurnedPlanes};
 use super::{DAMAGED, RestartCounter};
 use crate::jpeg::marker::EOI;
 use crate::jpeg::zigzag::ZIGZAG;
 use crate::picture::Picture;
+use crate::simd_level::level;
 use crate::{CodecError, Job};
 
 /// A component while its blocks are decoded.
@@ -47,56 +52,74 @@ impl<'t> Decoding<'t> {
     }
 }
 
-/// Decodes a file whose only scan has all components.
+/// Decodes a file whose only scan has all components, and turns it.
 pub(super) fn decode(
     segments: &Segments<'_>,
     frame: &Frame,
     scan: &Scan,
-    scales: &[DctScale],
+    (scales, turn): (&[DctScale], Orientation),
     job: &Job,
 ) -> Result<Picture, CodecError> {
     let tables = &segments.tables;
     let mut components = Decoding::all(frame, scan, tables, scales).ok_or(DAMAGED)?;
-    let mut planes = FramePlanes::new(frame, scales, job)?;
+    let kept = match turn.is_upright() {
+        true => frame.mcu_rows(),
+        false => frame.mcu_rows().min(STRIP),
+    };
+    let mut turned = match turn.is_upright() {
+        true => None,
+        false => Some(TurnedPlanes::new(frame, scales, turn, job)?),
+    };
+    let mut planes = FramePlanes::new(frame, scales, kept, job)?;
     let strides: Vec<usize> = planes.sizes.iter().map(|size| size.stride).collect();
     let mut bits = BitReader::new(segments.rest());
     let mut restarts = RestartCounter::new(tables.restart_interval);
     let mut outs = planes.split();
+    // Reduced blocks are too small for wide instructions.
+    let level = match scales.contains(&DctScale::Whole) {
+        true => level(),
+        false => Level::baseline(),
+    };
     for mcu_row in 0..frame.mcu_rows() {
         job.check()?;
-        let row = (mcu_row, frame.mcu_cols());
-        read_mcu_row(
-            &mut bits,
-            row,
-            &mut components,
-            &mut restarts,
-            &mut outs,
-            &strides,
-        )?;
+        let row = (mcu_row % kept, frame.mcu_cols());
+        let reading = (&mut bits, &mut restarts);
+        dispatch!(level, simd => {
+            read_mcu_row(simd, reading, row, &mut components, &mut outs, &strides)
+        })?;
         if bits.is_exhausted() {
             return Err(DAMAGED);
+        }
+        if let Some(turned) = &mut turned
+            && (row.0 + 1 == kept || mcu_row + 1 == frame.mcu_rows())
+        {
+            turned.fill(&outs, mcu_row - row.0..mcu_row + 1);
         }
     }
     // Some encoders leave bytes between the last MCU and EOI.
     if !bits.rest().windows(2).any(|mark| mark == [0xFF, EOI]) {
         return Err(DAMAGED);
     }
-    Ok(planes.finish())
+    match turned {
+        Some(turned) => Ok(turned.finish()),
+        None => planes.finish(job),
+    }
 }
 
 /// Decodes one row of MCUs into the planes.
 #[inline(always)]
-fn read_mcu_row(
-    bits: &mut BitReader<'_>,
+fn read_mcu_row<S: Simd>(
+    simd: S,
+    (bits, restarts): (&mut BitReader<'_>, &mut RestartCounter),
     (mcu_row, mcu_cols): (usize, usize),
     components: &mut [Decoding<'_>],
-    restarts: &mut RestartCounter,
     outs: &mut [&mut [u8]],
     strides: &[usize],
 ) -> Result<(), CodecError> {
     let mut block = [0.0; 64];
+    let mut reader = *bits;
     for mcu_col in 0..mcu_cols {
-        if restarts.is_due(bits)? {
+        if restarts.is_due(&mut reader)? {
             components.iter_mut().for_each(|c| c.dc_predictor = 0);
         }
         let planes = outs.iter_mut().zip(strides);
@@ -105,10 +128,10 @@ fn read_mcu_row(
             let side = scale.side();
             for y in 0..component.v {
                 for x in 0..component.h {
-                    let last = read_block(bits, component, &mut block)?;
+                    let last = read_block(&mut reader, component, &mut block)?;
                     let row = (mcu_row * component.v + y) * side;
                     let start = row * stride + (mcu_col * component.h + x) * side;
-                    idct(scale, &mut block, last, &mut out[start..], *stride);
+                    idct(simd, scale, &block, last, (&mut out[start..], *stride));
                     if last > 0 {
                         block = [0.0; 64];
                     }
@@ -116,6 +139,7 @@ fn read_mcu_row(
             }
         }
     }
+    *bits = reader;
     Ok(())
 }
 

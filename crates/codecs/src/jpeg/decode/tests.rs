@@ -67,7 +67,14 @@ fn every_sampling_and_dct_scale_matches_another_decoder() {
             {
                 let size = (u32::from(width), u32::from(height));
                 let wanted = (size.0.div_ceil(scale), size.1.div_ceil(scale));
-                let ours = decode(&data, &header, wanted, chroma, &Job::unlimited()).unwrap();
+                let ours = decode(
+                    &data,
+                    &header,
+                    (wanted, Orientation::UPRIGHT),
+                    chroma,
+                    &Job::unlimited(),
+                )
+                .unwrap();
                 assert_eq!((ours.width, ours.height), wanted);
                 if let (Layout::YCbCr(found), Chroma::Full, true) = (ours.layout, chroma, scale > 1)
                 {
@@ -99,7 +106,16 @@ fn a_truncated_scan_is_refused() {
     let data = jpeg(64, 64, SamplingFactor::R_4_2_0, ColorType::Rgb);
     let cut = &data[..data.len() - 40];
     let header = measure(cut).unwrap();
-    assert!(decode(cut, &header, (64, 64), Chroma::Half, &Job::unlimited()).is_err());
+    assert!(
+        decode(
+            cut,
+            &header,
+            ((64, 64), Orientation::UPRIGHT),
+            Chroma::Half,
+            &Job::unlimited()
+        )
+        .is_err()
+    );
 }
 
 /// The file with each component in a scan of its own, as `jpegtran -scans` writes it: its
@@ -130,7 +146,14 @@ fn components_in_scans_of_their_own_give_the_same_picture() {
     ] {
         let job = Job::unlimited();
         let open = |data: &[u8]| {
-            decode(data, &measure(data).unwrap(), (61, 45), Chroma::Half, &job).unwrap()
+            decode(
+                data,
+                &measure(data).unwrap(),
+                ((61, 45), Orientation::UPRIGHT),
+                Chroma::Half,
+                &job,
+            )
+            .unwrap()
         };
         let separate = non_interleaved(sampling, false);
         let (_, frame, scan) = Segments::open(&separate).unwrap();
@@ -160,9 +183,47 @@ fn unusual_files_with_several_scans_are_refused() {
     data[frame + 11] = 0x11;
     data[frame + 14] = 0x22;
     let header = measure(&data).unwrap();
-    let refused = decode(&data, &header, (61, 45), Chroma::Half, &Job::unlimited());
+    let refused = decode(
+        &data,
+        &header,
+        ((61, 45), Orientation::UPRIGHT),
+        Chroma::Half,
+        &Job::unlimited(),
+    );
     assert_eq!(
         refused.unwrap_err(),
         CodecError::UnsupportedKind(Format::Jpeg)
     );
+}
+
+/// Turned while it is decoded, or afterwards: every orientation, with sides that end within a
+/// strip, an MCU and a chroma sample.
+#[test]
+fn a_picture_turned_while_it_is_decoded_is_the_same() {
+    let job = Job::unlimited();
+    for sampling in [
+        SamplingFactor::R_4_4_4,
+        SamplingFactor::R_4_2_2,
+        SamplingFactor::R_4_4_0,
+        SamplingFactor::R_4_2_0,
+    ] {
+        for (width, height) in [(160, 128), (97, 214), (98, 211), (33, 16), (1, 70), (2, 2)] {
+            let data = jpeg(width, height, sampling, ColorType::Rgb);
+            let header = measure(&data).unwrap();
+            let size = (header.width, header.height);
+            let upright = Orientation::UPRIGHT;
+            let stored = decode(&data, &header, (size, upright), Chroma::Full, &job).unwrap();
+            for value in 1..=8 {
+                let turn = Orientation::from_exif(value);
+                let found = decode(&data, &header, (size, turn), Chroma::Full, &job).unwrap();
+                let wanted = stored.oriented(turn, &job).unwrap();
+                assert_eq!((found.width, found.height), (wanted.width, wanted.height));
+                assert_eq!(found.layout, wanted.layout, "{size:?} {sampling:?} {value}");
+                assert!(
+                    found.data[..] == wanted.data[..],
+                    "{size:?} {sampling:?} {value}"
+                );
+            }
+        }
+    }
 }

@@ -2,6 +2,9 @@
 
 use std::f32::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
+use fearless_simd::{Simd, SimdBase, f32x8};
+
+use crate::jpeg::transpose::{Rows, transpose};
 use crate::jpeg::zigzag::ZIGZAG;
 
 /// Quantized coefficients of a block, in zigzag order.
@@ -46,7 +49,12 @@ const PLACES: [u8; 64] = {
 /// Transforms and quantizes a block. Returns false if all samples are equal, as in most
 /// blocks of screenshots; only the DC coefficient is set then.
 #[inline(always)]
-pub(super) fn fdct(pixels: &[[u8; 8]; 8], factors: &Factors, block: &mut DctBlock) -> bool {
+pub(super) fn fdct<S: Simd>(
+    simd: S,
+    pixels: &[[u8; 8]; 8],
+    factors: &Factors,
+    block: &mut DctBlock,
+) -> bool {
     let first = u64::from_ne_bytes(pixels[0]);
     let even = first == first.rotate_left(8);
     if even && pixels.iter().all(|row| u64::from_ne_bytes(*row) == first) {
@@ -54,25 +62,16 @@ pub(super) fn fdct(pixels: &[[u8; 8]; 8], factors: &Factors, block: &mut DctBloc
         block[0] = round(mean * factors.0[0][0]);
         return false;
     }
-    let mut rows = [[0.0_f32; 8]; 8];
-    for (row, pixels) in rows.iter_mut().zip(pixels) {
-        for (value, pixel) in row.iter_mut().zip(pixels) {
-            *value = f32::from(*pixel) - 128.0;
-        }
-    }
-    aan_1d(&mut rows);
-    let mut columns = [[0.0_f32; 8]; 8];
-    for (y, row) in rows.iter().enumerate() {
-        for (x, value) in row.iter().enumerate() {
-            columns[x][y] = *value;
-        }
-    }
-    aan_1d(&mut columns);
+    let rows = pixels.map(|row| {
+        let values = row.map(|pixel| f32::from(pixel) - 128.0);
+        f32x8::from_slice(simd, &values)
+    });
+    let columns = aan_1d(transpose(simd, aan_1d(rows)));
     let mut quantized = [0_i16; 64];
-    for (column, (values, factors)) in columns.iter().zip(&factors.0).enumerate() {
-        for row in 0..8 {
-            quantized[column * 8 + row] = round(values[row] * factors[row]);
-        }
+    let all = quantized.as_chunks_mut::<8>().0.iter_mut();
+    for ((quantized, values), factors) in all.zip(&columns).zip(&factors.0) {
+        let values = *values * f32x8::from_slice(simd, factors);
+        *quantized = <[f32; 8]>::from(values).map(round);
     }
     for (value, place) in block.iter_mut().zip(PLACES) {
         *value = quantized[usize::from(place)];
@@ -88,42 +87,41 @@ fn round(value: f32) -> i16 {
     (value + WHOLE).to_bits() as i16
 }
 
-/// One dimension of all eight columns, in place: Arai, Agui and Nakajima's transform with
-/// five multiplications.
+/// One dimension of all eight columns: Arai, Agui and Nakajima's transform with five
+/// multiplications.
 #[inline(always)]
-#[allow(
-    clippy::needless_range_loop,
-    reason = "a column runs through all eight rows"
-)]
-fn aan_1d(v: &mut [[f32; 8]; 8]) {
-    for x in 0..8 {
-        let (s0, d0) = (v[0][x] + v[7][x], v[0][x] - v[7][x]);
-        let (s1, d1) = (v[1][x] + v[6][x], v[1][x] - v[6][x]);
-        let (s2, d2) = (v[2][x] + v[5][x], v[2][x] - v[5][x]);
-        let (s3, d3) = (v[3][x] + v[4][x], v[3][x] - v[4][x]);
+fn aan_1d<S: Simd>(v: Rows<S>) -> Rows<S> {
+    let (s0, d0) = (v[0] + v[7], v[0] - v[7]);
+    let (s1, d1) = (v[1] + v[6], v[1] - v[6]);
+    let (s2, d2) = (v[2] + v[5], v[2] - v[5]);
+    let (s3, d3) = (v[3] + v[4], v[3] - v[4]);
 
-        let (outer, inner) = (s0 + s3, s1 + s2);
-        let rest = s0 - s3;
-        let turned = (s1 - s2 + rest) * FRAC_1_SQRT_2;
-        v[0][x] = outer + inner;
-        v[4][x] = outer - inner;
-        v[2][x] = rest + turned;
-        v[6][x] = rest - turned;
+    let (outer, inner) = (s0 + s3, s1 + s2);
+    let rest = s0 - s3;
+    let turned = (s1 - s2 + rest) * FRAC_1_SQRT_2;
 
-        let (low, middle, high) = (d3 + d2, (d2 + d1) * FRAC_1_SQRT_2, d1 + d0);
-        let both = (low - high) * 0.382_683_43;
-        let (low, high) = (low * 0.541_196_1 + both, high * 1.306_563 + both);
-        let (sum, difference) = (d0 + middle, d0 - middle);
-        v[1][x] = sum + high;
-        v[7][x] = sum - high;
-        v[5][x] = difference + low;
-        v[3][x] = difference - low;
-    }
+    let (low, middle, high) = (d3 + d2, (d2 + d1) * FRAC_1_SQRT_2, d1 + d0);
+    let both = (low - high) * 0.382_683_43;
+    let (low, high) = (low * 0.541_196_1 + both, high * 1.306_563 + both);
+    let (sum, difference) = (d0 + middle, d0 - middle);
+    [
+        outer + inner,
+        sum + high,
+        rest + turned,
+        difference - low,
+        outer - inner,
+        difference + low,
+        rest - turned,
+        sum - high,
+    ]
 }
 
 #[cfg(test)]
 mod tests {
+    use fearless_simd::dispatch;
+
     use super::*;
+    use crate::simd_level::level;
 
     /// The defining sum of the transform, in zigzag order.
     fn exact(pixels: &[[u8; 8]; 8], quantization: &[u8; 64]) -> [f64; 64] {
@@ -155,7 +153,8 @@ mod tests {
                 })
             });
             let mut block = [0; 64];
-            assert!(fdct(&pixels, &Factors::new(&quantization), &mut block));
+            let factors = Factors::new(&quantization);
+            assert!(dispatch!(level(), simd => fdct(simd, &pixels, &factors, &mut block)));
             for (found, wanted) in block.iter().zip(exact(&pixels, &quantization)) {
                 assert!((f64::from(*found) - wanted).abs() < 0.51, "{wanted}");
             }
@@ -168,7 +167,8 @@ mod tests {
         for value in [0, 1, 127, 128, 200, 255] {
             let pixels = [[value; 8]; 8];
             let mut block = [0; 64];
-            assert!(!fdct(&pixels, &Factors::new(&quantization), &mut block));
+            let factors = Factors::new(&quantization);
+            assert!(!dispatch!(level(), simd => fdct(simd, &pixels, &factors, &mut block)));
             let wanted = exact(&pixels, &quantization)[0];
             assert!((f64::from(block[0]) - wanted).abs() < 0.51, "{value}");
         }

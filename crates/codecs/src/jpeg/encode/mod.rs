@@ -9,7 +9,7 @@ mod tests;
 
 use std::io::Write;
 
-use fearless_simd::dispatch;
+use fearless_simd::{Simd, dispatch};
 
 use crate::budgeted_writer::BudgetedWriter;
 use crate::jpeg::marker::EOI;
@@ -56,7 +56,7 @@ pub(crate) fn encode(
     };
     let level = level();
     for top in (0..usize::from(height)).step_by(ROWS) {
-        dispatch!(level, _ => writer.write_mcu_row(picture, top));
+        dispatch!(level, simd => writer.write_mcu_row(simd, picture, top));
         out.write_all(&writer.bits.bytes).map_err(failed)?;
         writer.bits.bytes.clear();
     }
@@ -78,7 +78,7 @@ impl JpegWriter {
     /// Encodes the row of MCUs at `top`. Everything that it calls is inlined, so that all
     /// of it is compiled for each SIMD level.
     #[inline(always)]
-    fn write_mcu_row(&mut self, picture: &Picture, top: usize) {
+    fn write_mcu_row<S: Simd>(&mut self, simd: S, picture: &Picture, top: usize) {
         self.mcu_rows.fill(picture, top);
         let Self {
             mcu_rows,
@@ -94,7 +94,13 @@ impl JpegWriter {
             for y in (0..rows).step_by(8) {
                 for x in (0..picture.width as usize).step_by(8) {
                     let pixels = pixels(&mcu_rows.luma, stride, x, y);
-                    write_block(bits, &pixels, luma, &mut dc_predictors[0], &codes[0]);
+                    write_block(
+                        (simd, &mut *bits),
+                        &pixels,
+                        luma,
+                        &mut dc_predictors[0],
+                        &codes[0],
+                    );
                 }
             }
             return;
@@ -102,29 +108,35 @@ impl JpegWriter {
         for x in (0..stride).step_by(16) {
             for (x, y) in [(x, 0), (x + 8, 0), (x, 8), (x + 8, 8)] {
                 let pixels = pixels(&mcu_rows.luma, stride, x, y);
-                write_block(bits, &pixels, luma, &mut dc_predictors[0], &codes[0]);
+                write_block(
+                    (simd, &mut *bits),
+                    &pixels,
+                    luma,
+                    &mut dc_predictors[0],
+                    &codes[0],
+                );
             }
             for (plane, dc_predictor) in [&mcu_rows.cb, &mcu_rows.cr]
                 .into_iter()
                 .zip(&mut dc_predictors[1..])
             {
                 let pixels = pixels(plane, stride / 2, x / 2, 0);
-                write_block(bits, &pixels, chroma, dc_predictor, &codes[1]);
+                write_block((simd, &mut *bits), &pixels, chroma, dc_predictor, &codes[1]);
             }
         }
     }
 }
 
 #[inline(always)]
-fn write_block(
-    bits: &mut BitWriter,
+fn write_block<S: Simd>(
+    (simd, bits): (S, &mut BitWriter),
     pixels: &[[u8; 8]; 8],
     factors: &Factors,
     dc_predictor: &mut i16,
     codes: &HuffmanCodes,
 ) {
     let mut block = [0; 64];
-    let more = fdct(pixels, factors, &mut block);
+    let more = fdct(simd, pixels, factors, &mut block);
     bits.write_block(&block, more, dc_predictor, codes);
 }
 

@@ -8,10 +8,12 @@ use crate::picture::{Layout, Picture};
 use crate::stop::StoppableReader;
 use crate::{CodecError, Job};
 
-/// What the crate may allocate for chunks that are read whole.
+/// The memory that the crate may allocate for chunks that are read whole.
 const CHUNKS: usize = 32 << 20;
-/// Rows that its buffer of filtered rows grows to at most, with the room it keeps.
+/// The maximum rows in its buffer of filtered rows, including spare capacity.
 const ROWS: usize = 10;
+/// Pixels between two polls of the stop flag.
+const PIXELS: usize = 64 << 10;
 
 pub(super) fn decode(data: &[u8], header: &Header, job: &Job) -> Result<Picture, CodecError> {
     const DAMAGED: CodecError = CodecError::Damaged(Format::Png);
@@ -60,9 +62,12 @@ pub(super) fn decode(data: &[u8], header: &Header, job: &Job) -> Result<Picture,
 /// Expands gray with alpha to RGBA.
 fn widen(pixels: &[u8], job: &Job) -> Result<Buffer, CodecError> {
     let mut out = job.memory.zeroed(pixels.len() * 2)?;
-    let pairs = pixels.as_chunks::<2>().0.iter();
-    for (out, &[gray, alpha]) in out.as_chunks_mut::<4>().0.iter_mut().zip(pairs) {
-        *out = [gray, gray, gray, alpha];
+    let parts = out.as_chunks_mut::<4>().0.chunks_mut(PIXELS);
+    for (out, pairs) in parts.zip(pixels.as_chunks::<2>().0.chunks(PIXELS)) {
+        job.check()?;
+        for (out, &[gray, alpha]) in out.iter_mut().zip(pairs) {
+            *out = [gray, gray, gray, alpha];
+        }
     }
     Ok(out)
 }

@@ -80,7 +80,7 @@ impl<'a> BoolDecoder<'a> {
 
     /// Normalizes the range to eight bits and computes the split (section 7.3).
     ///
-    /// The next boolean depends on this alone, so the product is computed before the
+    /// The next boolean depends only on this, so the product is computed before the
     /// normalization shift is known.
     #[inline(always)]
     fn split(&mut self, Prob(prob): Prob) -> (u32, u32) {

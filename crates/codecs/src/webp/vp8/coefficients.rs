@@ -228,7 +228,7 @@ fn read_coefficient(bools: &mut BoolDecoder<'_>, p: &[Prob; 11], can_end: bool) 
     })
 }
 
-/// Reads a value of two or more and its sign.
+/// Reads a value of at least two, and its sign.
 #[inline(always)]
 fn read_large_value(bools: &mut BoolDecoder<'_>, p: &[Prob; 11]) -> i32 {
     let value = if !bools.read_bool(p[3]) {

@@ -137,8 +137,8 @@ fn scale_by<S: Simd>(simd: S, values: i16x16<S>, factor: i16) -> i16x16<S> {
     values + i16x16::load_array(simd, parts)
 }
 
-/// The same in 32 bits, for coefficients that hardly any picture has. The result is clamped
-/// to what a pixel can express.
+/// The same in 32 bits, for coefficients that hardly any picture has. The result is clamped to
+/// the range of a pixel.
 #[cold]
 #[inline(never)]
 fn idct_32bit(blocks: [&[i16; 16]; 4], factors: [i16; 2]) -> [[i16; 16]; 4] {

@@ -222,7 +222,7 @@ fn avg2<S: Simd>(simd: S, a: u8x16<S>, b: u8x16<S>) -> u8x16<S> {
     for half in &mut halves {
         *half >>= 1;
     }
-    // Compilers turn this form into an averaging instruction where there is one.
+    // Compilers turn this form into an averaging instruction if there is one.
     (a | b) - u8x16::load_array(simd, halves)
 }
 

@@ -82,7 +82,7 @@ fn bytes<S: Simd>(simd: S, upper: i16x16<S>, lower: i16x16<S>) -> (u8x16<S>, u8x
     )
 }
 
-/// The residues of the blocks at these places.
+/// The residues of the blocks at these positions.
 #[inline(always)]
 pub(super) fn residues<S: Simd>(
     simd: S,
@@ -103,7 +103,7 @@ pub(super) fn residues<S: Simd>(
     [a, b, c, d]
 }
 
-/// The residues of blocks with a DC coefficient only: constant within each block.
+/// The residues of blocks with only a DC coefficient: constant within each block.
 #[inline(always)]
 fn dc_only<S: Simd>(simd: S, blocks: [&[i16; 16]; 4], factor: i16) -> [Residue<S>; 4] {
     let [a, b, c, d] = blocks;

@@ -72,7 +72,7 @@ impl<'a> BitReader<'a> {
         self.count -= count;
     }
 
-    /// The value of so many bits, at most 24.
+    /// The value of this many bits, at most 24.
     #[inline(always)]
     pub(super) fn read(&mut self, count: u32) -> u32 {
         self.refill();

@@ -50,7 +50,7 @@ struct Regions {
     groups: Buffer<u16>,
 }
 
-/// Decodes an image into `out`. Only the main image has regions with codes of their own.
+/// Decodes an image into `out`. Only the main image has regions with separate codes.
 pub(super) fn decode_pixels(
     bits: &mut BitReader<'_>,
     (width, height): (usize, usize),

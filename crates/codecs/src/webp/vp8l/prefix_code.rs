@@ -23,7 +23,7 @@ pub(super) struct CodeTables {
     entries: Buffer<u32>,
 }
 
-/// One code: where its table starts.
+/// One code, as the start of its table.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PrefixCode {
     table: u32,

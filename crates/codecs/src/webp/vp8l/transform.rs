@@ -13,7 +13,7 @@ pub(super) enum Transform {
     Color(BlockData),
     SubtractGreen,
     ColorIndexing {
-        /// Bits by which a packed pixel is narrower: 0 to 3.
+        /// How many times the width of a packed pixel is halved: 0 to 3.
         bits: u32,
         table: Box<[Pixel; 256]>,
     },
@@ -149,7 +149,7 @@ pub(super) fn add(a: Pixel, b: Pixel) -> Pixel {
     std::array::from_fn(|channel| a[channel].wrapping_add(b[channel]))
 }
 
-/// Adds what the encoder predicted from green to red, and from both to blue.
+/// Adds the encoder's predictions: from green to red, and from both to blue.
 #[inline(always)]
 fn add_color(pixel: &mut Pixel, [red_to_blue, green_to_blue, green_to_red, _]: Pixel) {
     let delta = |factor: u8, color: u8| {

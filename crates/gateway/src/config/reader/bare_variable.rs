@@ -1,9 +1,8 @@
 //! `$NAME` where `${NAME}` was meant.
 //!
-//! Only the braced form is substituted, since keys may contain `$`. A bare name would be
-//! sent to a provider as its key, so it is reported where it cannot be anything else: as
-//! the whole string, or as the name of a variable that is set. `$$NAME` is a literal
-//! `$NAME`.
+//! Only the braced form is substituted, since keys may contain `$`. A bare name would be sent
+//! to a provider as its key, so it is reported if it can only be a variable: as the whole
+//! string, or as the name of a variable that is set. `$$NAME` is a literal `$NAME`.
 
 use crate::config::secrets::names::is_variable;
 
@@ -21,7 +20,7 @@ pub(super) fn unescape(raw: &str, is_set: impl Fn(&str) -> bool) -> Result<Strin
             return Err(name);
         }
         value.push_str(&rest[..at]);
-        // Only what would be reported needs an escape; any other `$$` is kept.
+        // Only text that would be reported needs an escape; any other `$$` is kept.
         value.push_str(if escaped && !is_bare { "$$" } else { "$" });
         rest = &rest[at + 1 + usize::from(escaped)..];
     }

@@ -7,7 +7,7 @@ use toml::de::{DeArray, DeValue};
 
 use super::text::has_unset_variable;
 use super::{ConfigReader, ConfigText, Section};
-use crate::config::secrets::names::is_reference;
+use crate::config::secrets::names::{foreign_reference, is_reference};
 use crate::config::secrets::patterns;
 use crate::config::suggest::suggest;
 use crate::config::{Span, Variables, units};
@@ -40,8 +40,8 @@ impl<'a> ConfigField<'a> {
         }
     }
 
-    /// Whether its value depends on a variable that is not set but may be, so that it
-    /// cannot be judged.
+    /// Whether its value depends on a variable that is not set and need not be, so that it
+    /// cannot be checked.
     pub(in crate::config) fn is_unknown(&self) -> bool {
         self.reader.variables == Variables::Optional
             && matches!(self.value, DeValue::String(raw) if has_unset_variable(self.reader, raw))
@@ -73,8 +73,27 @@ impl<'a> ConfigField<'a> {
         if !matches!(self.value, DeValue::String(raw) if is_reference(raw)) {
             self.reader.hide(self.span.clone());
         }
+        if let DeValue::String(raw) = self.value
+            && let Some(name) = foreign_reference(raw)
+        {
+            // A name with digits may be a key after all.
+            let is_key = name.contains(|c: char| c.is_ascii_digit());
+            let shown = if is_key { "NAME" } else { name };
+            let message = format!("the variable `{shown}` is not substituted");
+            self.report(message, format!("write `${{{shown}}}` for the variable"));
+            return None;
+        }
         let text = self.non_empty()?;
         Some(SecretString::from(text.value))
+    }
+
+    /// Like [`secret`](Self::secret), with a hint for a list of several.
+    pub(in crate::config) fn one_secret(&self, hint: &str) -> Option<SecretString> {
+        if matches!(self.value, DeValue::Array(_)) {
+            self.reader.hide(self.span.clone());
+            return self.type_error("a quoted string", hint);
+        }
+        self.secret()
     }
 
     /// Whether the string contains no variables.

@@ -33,7 +33,7 @@ pub(super) struct ConfigReader<'e> {
     hidden: RefCell<HiddenSpans>,
     holds_secrets: Cell<bool>,
     lacks_variables: Cell<bool>,
-    /// What sections asked for, which the tests of `schema` compare.
+    /// The keys and words that sections read, for the tests of `schema`.
     #[cfg(test)]
     pub(super) asked: RefCell<Asked>,
 }

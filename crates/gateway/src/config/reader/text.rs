@@ -43,7 +43,7 @@ impl ConfigText {
     }
 }
 
-/// Stands for a variable that is not set, where that is allowed.
+/// The placeholder for a variable that is not set, if that is allowed.
 const UNSET: &str = "unset";
 
 /// Substitutes `${NAME}` and `${NAME:-default}`; `$${` is a literal `${`. Also returns

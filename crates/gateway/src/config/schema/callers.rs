@@ -1,4 +1,4 @@
-//! Keys, teams and what they may use.
+//! Keys, teams and their limits.
 
 use majordomo_limits::BudgetWindow;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub(super) fn keys() -> Value {
     let mut keys = vec![
         (
             "name",
-            text("The key's owner, for logs and rules.").non_empty(),
+            text("The key's owner, as logs and rules name it.").non_empty(),
         ),
         (
             "hash",
@@ -49,7 +49,7 @@ pub(super) fn keys() -> Value {
         (
             "role",
             choice(
-                "What it may do at the operator's listener. Default: client.",
+                "Its role, which decides about the operator's listener. Default: client.",
                 KeyRole::WORDS.map(|(word, _)| word),
             ),
         ),
@@ -65,7 +65,7 @@ pub(super) fn keys() -> Value {
     let mut key = table("A client of the gateway.", &["name"], keys);
     key["oneOf"] = json!([{ "required": ["hash"] }, { "required": ["key"] }]);
     list(
-        "Who may use the gateway. Without any, only this machine.",
+        "The clients that may use the gateway. Without any, only this machine is served.",
         key,
     )
 }
@@ -78,7 +78,7 @@ pub(super) fn teams() -> Value {
 }
 
 pub(super) fn end_users() -> Value {
-    table("What each end user may use.", &[], policy())
+    table("Limits of each end user.", &[], policy())
 }
 
 pub(super) fn limits() -> Value {
@@ -87,7 +87,10 @@ pub(super) fn limits() -> Value {
     keys.extend([
         (
             "time_zone",
-            text("Where the days of budgets begin, as an IANA name. Default: UTC.").non_empty(),
+            text(
+                "The time zone in which the days of budgets begin, as an IANA name. Default: UTC.",
+            )
+            .non_empty(),
         ),
         (
             "reserve_output",
@@ -112,7 +115,7 @@ pub(super) fn limits() -> Value {
             ),
         ),
     ]);
-    table("What all clients may use together.", &[], keys)
+    table("Limits of all clients together.", &[], keys)
 }
 
 /// The keys of one level: of a key, a team or end users.
@@ -130,10 +133,10 @@ fn traffic() -> Keys {
             count("Requests per minute.", 1, most),
         ),
         ("tokens_per_minute", count("Tokens per minute.", 1, most)),
-        ("concurrent", count("Requests at the same time.", 1, most)),
+        ("concurrent", count("Concurrent requests.", 1, most)),
         (
             "queue",
-            duration("How long a request waits for one of them to end. Default: 5s."),
+            duration("How long a request waits for a free seat. Default: 5s."),
         ),
     ]
 }
@@ -147,14 +150,14 @@ fn money() -> Keys {
         (
             "when_exhausted",
             pattern(
-                "What happens beyond the budget: refuse, clamp, warn or spec:<cheaper spec>. Default: refuse.",
+                "Action when the budget is spent: refuse, clamp, warn or spec:<cheaper spec>. Default: refuse.",
                 "^(refuse|clamp|warn|spec:.*)$",
             ),
         ),
         (
             "unpriced",
             choice(
-                "Models of unknown price where there is a budget. Default: refuse.",
+                "Whether models of unknown price are served despite a budget. Default: refuse.",
                 ["refuse", "allow"],
             ),
         ),

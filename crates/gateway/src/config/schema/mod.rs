@@ -1,10 +1,10 @@
 //! The JSON Schema of the configuration file, for editors.
 //!
-//! The reader knows its keys only while it reads, so the schema is written beside it, and
-//! `tests` compare the two: every section has the same keys and the same words, no value
-//! that the reader accepts is invalid here, and no type that it rejects is valid. What
-//! needs more than one value (a spec's provider, a shadowed route) only `majordomo check`
-//! judges.
+//! To add a setting, start in `config` itself: its first lines list the steps. The reader
+//! knows its keys only while it reads, so the schema is written separately, and `tests`
+//! compare the two: every section has the same keys and the same words, no value that the
+//! reader accepts is invalid here, and no type that it rejects is valid. Rules over several
+//! values (a spec's provider, a shadowed route) are left to `majordomo check`.
 //!
 //! Words come from the code that parses them. May use `limits`, `models`, `providers` and
 //! the types of other crates.
@@ -125,6 +125,12 @@ fn server() -> Value {
                 "keepalive",
                 duration_or_off(
                     "Interval of keep-alives in a stream that waits for its model. Default: off.",
+                ),
+            ),
+            (
+                "grace",
+                duration_or_off(
+                    "How long connections are accepted after a shutdown signal, while /readyz says 503. Default: off.",
                 ),
             ),
             (

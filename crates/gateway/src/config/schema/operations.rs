@@ -1,4 +1,4 @@
-//! What the operator sees and runs: the page, the log, captured requests, the cluster.
+//! The operator's sections: the page, the log, captured requests, the cluster.
 
 use serde_json::Value;
 
@@ -37,11 +37,11 @@ pub(super) fn log() -> Value {
 
 pub(super) fn capture() -> Value {
     table(
-        "What is kept in memory of the requests of keys that opt in.",
+        "Requests of keys that opt in, kept in memory.",
         &[],
         vec![(
             "size",
-            bytes("Most bytes of all captured requests and responses. Default: 64MiB."),
+            bytes("Maximum size of all captured requests and responses. Default: 64MiB."),
         )],
     )
 }
@@ -59,7 +59,7 @@ pub(super) fn cluster() -> Value {
             (
                 "nodes",
                 count(
-                    "The number of nodes that is assumed until the others were seen. Default: 3.",
+                    "The number of nodes to assume until the others have been seen. Default: 3.",
                     1,
                     10_000,
                 ),

@@ -17,7 +17,7 @@ pub(super) fn aliases() -> Value {
 pub(super) fn routes() -> Value {
     let tactics = || Tactic::ALL.into_iter().map(Tactic::name);
     let route = table(
-        "A model name that clients request, and what serves it.",
+        "A model name that clients request, and its services.",
         &["model", "services"],
         vec![
             (
@@ -31,7 +31,7 @@ pub(super) fn routes() -> Value {
             (
                 "balance",
                 choice(
-                    "The tactic that picks a service. Default: in order; by tier or by weight where one is set.",
+                    "The tactic that picks a service. Default: in order; by tier or by weight if one is set.",
                     tactics(),
                 ),
             ),
@@ -45,7 +45,7 @@ pub(super) fn routes() -> Value {
             (
                 "cache",
                 choice(
-                    "Whether prompt-cache breakpoints are set for clients that set none. Default: as the provider says.",
+                    "Whether prompt-cache breakpoints are set for clients that set none. Default: the provider's setting.",
                     ["auto", "off"],
                 ),
             ),
@@ -110,7 +110,7 @@ fn rule() -> Value {
         vec![
             (
                 "name",
-                text("What the rule is for; shown in traces.").non_empty(),
+                text("The purpose of the rule; shown in traces.").non_empty(),
             ),
             (
                 "when",
@@ -143,11 +143,11 @@ pub(super) fn condition() -> Value {
             ("op", choice("How to compare.", ops)),
             (
                 "name",
-                text("Selects one of several, such as a header.").non_empty(),
+                text("Selects one of several inputs, such as a header.").non_empty(),
             ),
             (
                 "value",
-                json!({ "description": "What to compare with: a text, a number, a list or a table." }),
+                json!({ "description": "The value to compare with: a text, a number, a list or a table." }),
             ),
         ],
     );

@@ -1,6 +1,6 @@
 //! The kinds of values that the reader accepts, as JSON Schema.
 //!
-//! `${NAME}` may stand in any string, so every constraint on a string admits it.
+//! Any string may contain `${NAME}`, so every constraint on a string allows it.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ const DURATION: &str = r"^\s*(0|([0-9]+\s*[a-zA-Zµ]+\s*)+)$";
 /// `4MB`, `32 MiB`, `512`.
 const SIZE: &str = r"^\s*[0-9.]+\s*([kKmMgG]([iI]?[bB])?|[bB])?\s*$";
 
-/// What can be added to a shape.
+/// Additions to a shape.
 pub(super) trait Shape {
     /// Excludes the empty string.
     fn non_empty(self) -> Self;

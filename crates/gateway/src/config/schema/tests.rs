@@ -1,6 +1,6 @@
 //! The schema and the reader agree.
 //!
-//! The reader is asked what it knows: a document that opens every section makes it record
+//! The reader reports what it accepts: with a document that opens every section, it records
 //! the keys and words that it looks for.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -240,7 +240,7 @@ fn probes() -> Vec<Value> {
     probes
 }
 
-/// A document in which one key has a value, and the others that its tables require.
+/// A document with a value for one key, and for the other keys that its tables require.
 fn document_with(schema: &Value, path: &[&str], probe: &Value) -> Option<Value> {
     let Some((key, rest)) = path.split_first() else {
         return Some(probe.clone());
@@ -284,7 +284,7 @@ fn document_with(schema: &Value, path: &[&str], probe: &Value) -> Option<Value> 
     Some(table)
 }
 
-/// The paths of all keys that have a type of their own.
+/// The paths of all keys with their own type.
 fn leaves(schema: &Value, path: &str, found: &mut Vec<String>) {
     if !path.is_empty() {
         found.push(path.to_owned());

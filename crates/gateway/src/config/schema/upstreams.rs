@@ -35,7 +35,7 @@ pub(super) fn providers() -> Value {
                 "headers",
                 named("Headers of every request.", "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", text("").non_empty()),
             ),
-            ("timeout", duration("Time until an attempt streams, or has responded.")),
+            ("timeout", duration("Time limit for an attempt to begin its stream, or to return its whole response.")),
             (
                 "proxy",
                 any_of(
@@ -83,8 +83,8 @@ pub(super) fn providers() -> Value {
                 "version",
                 pattern("Version of Anthropic's API. Default: 2023-06-01.", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
             ),
-            ("num_ctx", count("Context window that Ollama is asked for.", 1, u64::MAX)),
-            ("models", named("What the defaults get wrong for a model.", "", model())),
+            ("num_ctx", count("Context window to request from Ollama.", 1, u64::MAX)),
+            ("models", named("Overrides of the defaults for a model.", "", model())),
         ],
     );
     provider["dependentSchemas"] = json!({
@@ -167,12 +167,12 @@ pub(super) fn prices() -> Value {
     price.push((
         "tiers",
         list(
-            "Rates of requests with more input.",
+            "Rates of requests with more input tokens.",
             table("", &["above"], tier),
         ),
     ));
     let price = table(
-        "The price of a target, or of all that match `*`.",
+        "The price of a target, or of all targets that match `*`.",
         &[],
         price,
     );

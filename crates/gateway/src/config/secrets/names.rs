@@ -77,6 +77,7 @@ pub(in crate::config) const SETTINGS: &[&str] = &[
     "fetch",
     "file",
     "format",
+    "grace",
     "health",
     "history",
     "image",
@@ -186,6 +187,25 @@ pub(in crate::config) fn is_reference(raw: &str) -> bool {
     let bare = raw.strip_prefix('$');
     let bare = bare.filter(|name| !name.contains(|c: char| c.is_ascii_digit()));
     name.or(bare).is_some_and(is_variable)
+}
+
+/// The variable that the whole text names in the way of another program, such as LiteLLM's
+/// `os.environ/NAME`, Bifrost's `env.NAME` and a shell's `%NAME%`.
+pub(in crate::config) fn foreign_reference(raw: &str) -> Option<&str> {
+    const AROUND: [(&str, &str); 5] = [
+        ("%", "%"),
+        ("$(", ")"),
+        ("{{", "}}"),
+        ("{", "}"),
+        ("$ENV{", "}"),
+    ];
+    const BEFORE: [&str; 4] = ["os.environ/", "env.", "env:", "$env:"];
+    let mut around = AROUND.iter();
+    let inner = around.find_map(|(open, close)| raw.strip_prefix(open)?.strip_suffix(close));
+    let text = inner.map_or(raw, str::trim);
+    let named = BEFORE.iter().find_map(|before| text.strip_prefix(before));
+    let name = named.or(inner.map(str::trim));
+    name.filter(|name| is_variable(name))
 }
 
 /// Whether a variable's name may be displayed anywhere.

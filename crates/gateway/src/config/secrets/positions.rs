@@ -84,7 +84,7 @@ pub(in crate::config) struct HiddenSpans {
 }
 
 impl HiddenSpans {
-    /// `[[keys]]`, or whatever has its name.
+    /// `[[keys]]`, or any value with that name.
     fn keys(&mut self, value: &SpannedValue<'_>) {
         match value.get_ref() {
             DeValue::Array(entries) => {
@@ -117,7 +117,7 @@ impl HiddenSpans {
         }
     }
 
-    /// `[providers]`, or whatever has its name.
+    /// `[providers]`, or any value with that name.
     fn providers(&mut self, value: &SpannedValue<'_>) {
         let DeValue::Table(providers) = value.get_ref() else {
             return self.secret(value);

@@ -1,4 +1,4 @@
-//! Decides what to display of a file that is not valid TOML.
+//! Decides which text to display from a file that is not valid TOML.
 //!
 //! Positions are unreliable: a missing quote turns names into values and values into
 //! names. Only punctuation, names of sections and keys, and values of keys known to be

@@ -73,7 +73,7 @@ const fn refused(status: u16, shape: Shape) -> Shape {
     Shape { status, ..shape }
 }
 
-// Just below the default limits, where the rest of a body needs a few.
+// Just below the default limits, which leaves a few values for other parts of a body.
 const MESSAGES_LIMIT: usize = 20_000;
 const PARTS_LIMIT: usize = 99_990;
 const TOOLS_LIMIT: usize = 2_000;
@@ -213,14 +213,14 @@ pub(super) const SERVED: &[Shape] = &[
         ],
     ),
     served(
-        "context of Ollama's generate, to Chat",
+        "unknown option of Ollama's generate, to Chat",
         "/api/generate",
         VALUES_LIMIT,
         [
-            r#"{"model":"oa/m","stream":false,"prompt":"a","context":["#,
+            r#"{"model":"oa/m","stream":false,"prompt":"a","options":{"odd":["#,
             "0␣",
             ",",
-            "]}",
+            "]}}",
         ],
     ),
     served(

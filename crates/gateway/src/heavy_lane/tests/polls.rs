@@ -111,9 +111,9 @@ async fn ask_all(address: SocketAddr, shapes: &'static [Shape], size: usize) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The longest poll of a server during some work. The allocator returns memory to the
-/// system on whichever thread calls it next, so work with a long poll is repeated: work
-/// of ours takes long each time.
+/// The longest poll of a server during some work. The allocator returns memory to the system
+/// on whichever thread calls it next, so work with a long poll is repeated: a poll that is
+/// really long is long each time.
 async fn longest<F: Future<Output = ()>>(work: impl Fn(SocketAddr) -> F) -> Duration {
     let mut least = Duration::MAX;
     for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! What a finished request adds to which metric.
+//! The effect of a finished request on each metric.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn every_metric_of_a_request_is_on_the_page() {
     ];
     metrics.record(&ended(attempts, changes));
     metrics.open_streams.up();
-    let page = metrics.page().finish();
+    let page = metrics.snapshot().text();
     for line in [
         "majordomo_requests_total{dialect=\"openai-chat\",outcome=\"complete\",status=\"200\"} 1",
         "majordomo_attempts_total{target=\"a/x\",outcome=\"failed\"} 2",
@@ -79,7 +79,7 @@ fn describer_calls_are_counted_separately_from_responses() {
         ],
         ..ended(Vec::new(), changes)
     });
-    let page = metrics.page().finish();
+    let page = metrics.snapshot().text();
     for line in [
         "majordomo_descriptions_total{target=\"eyes/a\",outcome=\"described\"} 1",
         "majordomo_descriptions_total{target=\"eyes/a\",outcome=\"failed\"} 1",
@@ -104,7 +104,7 @@ fn client_chosen_names_neither_break_the_page_nor_exhaust_memory() {
         }];
         metrics.record(&ended(attempts, Vec::new()));
     }
-    let page = metrics.page().finish();
+    let page = metrics.snapshot().text();
     let attempts = page
         .lines()
         .filter(|l| l.starts_with("majordomo_attempts_total{"));

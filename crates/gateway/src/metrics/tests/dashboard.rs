@@ -151,7 +151,7 @@ fn targets() -> DashboardRow {
         },
         lines(
             "Other targets",
-            "Targets that clients named and that are not configured.",
+            "Targets that clients named but that are not configured.",
             "short",
             vec![(total(&metric::OTHER_TARGETS, &["state"]), "{{state}}")],
         ),

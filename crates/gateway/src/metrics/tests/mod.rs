@@ -12,7 +12,7 @@ mod query;
 
 use std::path::Path;
 
-/// Compares a file of the repository with what it should be, or rewrites it.
+/// Compares a file of the repository with its expected contents, or rewrites it.
 fn assert_written(path: &str, expected: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")

@@ -38,7 +38,7 @@ pub(super) fn rate_of(
     over("rate", family, matchers, window, by)
 }
 
-/// What a counter grew by, summed by labels.
+/// The increase of a counter, summed by labels.
 pub(super) fn increase(family: &MetricFamily, window: &str, by: &[&str]) -> String {
     over("increase", family, &[], window, by)
 }

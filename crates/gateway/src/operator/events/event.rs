@@ -18,6 +18,8 @@ struct RequestEvent<'a> {
     status: Option<u16>,
     dialect: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<&'a str>,
     model: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,6 +66,7 @@ pub(super) fn write(out: &mut String, row: &RequestRow, with_row: bool) {
             phase,
             status,
             dialect: &row.dialect,
+            client: row.client,
             key: row.key.as_deref(),
             model: &row.model,
             target: row.target.as_deref(),

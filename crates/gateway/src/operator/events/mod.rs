@@ -1,9 +1,9 @@
 //! `GET /api/events`: running and finished requests as server-sent events.
 //!
-//! One task renders each change once, for all readers, while there is a reader. Under load
-//! it sends a sample and counts the rest. A reader that falls behind loses events and gets
-//! a notice; one that stops reading is disconnected. With `?rows=html` an event also carries
-//! the row of the page.
+//! One task renders each change once, for all readers, while there is a reader. Under load it
+//! sends a sample and counts the events that it left out. A reader that falls behind loses
+//! events and gets a notice; a reader that stops reading is disconnected. With `?rows=html` an
+//! event also carries the row of the page.
 
 mod event;
 mod publisher;

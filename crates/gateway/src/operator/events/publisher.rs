@@ -1,4 +1,4 @@
-//! Renders what changed, once for all readers, a few times per second.
+//! Renders changes once for all readers, a few times per second.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ use crate::trust::Visible;
 
 /// How often changes are looked for while there is a reader.
 const TICK: Duration = Duration::from_millis(200);
-/// The same while only a sample is sent.
+/// The same, while only a sample is sent.
 const TICK_UNDER_LOAD: Duration = Duration::from_secs(2);
-/// How often the figures of the last hour follow.
+/// How often the figures of the last hour are sent.
 const FIGURES: Duration = Duration::from_secs(2);
-/// Rows per second under load, more than anyone reads, and how many may come at once.
+/// Rows per second under load, more than a person can read, and the maximum burst.
 const ROWS_PER_SECOND: f64 = 12.0;
 const BURST: f64 = 24.0;
-/// Batches that a slow reader may fall behind before it loses some.
+/// Batches by which a slow reader may fall behind before it loses some.
 const BACKLOG: usize = 32;
 /// Rows that a new reader gets first, so that nothing is missed between page and stream.
 const FIRST_ROWS: usize = 24;
@@ -123,7 +123,7 @@ struct Figures {
 }
 
 impl Figures {
-    /// Whether they changed and were not sent just now; they are sent then.
+    /// Whether they changed and have not been sent yet.
     fn are_due(&mut self, now: Instant) -> bool {
         let rested = |sent| now.saturating_duration_since(sent) >= FIGURES;
         let due = self.changed && self.sent.is_none_or(rested);
@@ -134,9 +134,9 @@ impl Figures {
     }
 }
 
-/// What readers know, and how much they may still be sent.
+/// What readers have received, and how many rows may still be sent to them.
 struct Batch {
-    /// The number of the last change that was looked at.
+    /// The number of the last change that was processed.
     seen: u64,
     /// Requests that readers know as running. Their end is always sent.
     running: HashSet<Arc<str>>,
@@ -144,7 +144,7 @@ struct Batch {
     filled: Instant,
 }
 
-/// What is sent at one tick.
+/// The data sent at one tick.
 #[derive(Default)]
 struct Changes {
     rows: Vec<RequestRow>,
@@ -239,6 +239,8 @@ mod tests {
     use std::time::SystemTime;
 
     use majordomo::llm::Dialect;
+    use tokio::sync::broadcast::error::TryRecvError;
+    use tokio::time::timeout;
 
     use super::*;
     use crate::record::{FinishedRequest, RequestKind, RequestSink, StartedRequest};
@@ -248,6 +250,7 @@ mod tests {
             id: &id.into(),
             dialect: &Dialect::new("openai-chat"),
             kind: RequestKind::Generate,
+            client: None,
             arrived: SystemTime::UNIX_EPOCH,
         });
     }
@@ -307,6 +310,48 @@ mod tests {
         assert_eq!(changes.rows.len(), BURST as usize);
         assert_eq!(changes.rows.len() + changes.skipped, 1_000);
         assert_eq!(ids(&changes).last(), Some(&"999"));
+    }
+
+    /// A publisher of this feed, with its clock paused.
+    fn publisher(feed: &Arc<LiveFeed>) -> Publisher {
+        let traces = Traces::new(&crate::config::ServerSettings::default());
+        Publisher::new(Arc::clone(feed), Arc::new(traces))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reader_that_stops_holds_a_bounded_number_of_bytes_and_is_told_what_it_missed() {
+        let feed = Arc::new(LiveFeed::default());
+        let publisher = publisher(&feed);
+        let lifetime = Lifetime::new();
+        let mut stopped = publisher.subscribe(true, lifetime.clone(), Box::new(|| true));
+        let mut held = publisher.with_rows.subscribe();
+        let busy = async {
+            for n in 0..20_000 {
+                start(&feed, &n.to_string());
+                end(&feed, &n.to_string());
+                sleep(Duration::from_millis(6)).await;
+            }
+        };
+        tokio::select! {
+            () = busy => {}
+            () = publisher.run() => {}
+        }
+        // All readers share these batches.
+        let mut bytes = 0;
+        while let Ok(batch) = match held.try_recv() {
+            Err(TryRecvError::Lagged(_)) => held.try_recv(),
+            received => received,
+        } {
+            bytes += batch.len();
+        }
+        assert!(bytes > 0 && bytes < 3 << 20, "{bytes} bytes wait");
+        // Its connection is over: nothing extended it.
+        assert!(timeout(Duration::ZERO, lifetime.over()).await.is_ok());
+        let mut text = String::new();
+        while !text.contains("event: missed") {
+            let chunk = std::future::poll_fn(|cx| stopped.poll(cx)).await.unwrap();
+            text = String::from_utf8_lossy(&chunk).into_owned();
+        }
     }
 
     #[tokio::test(start_paused = true)]

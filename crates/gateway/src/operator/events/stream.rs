@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::super::lifetime::Lifetime;
 use crate::live::FeedReader;
 
-/// A comment is sent when nothing else was for so long.
+/// A comment is sent after this time without an event.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// The events for one reader.
@@ -23,7 +23,7 @@ pub(in crate::operator) struct EventStream {
     lifetime: Lifetime,
     /// Counts this reader.
     _reader: FeedReader,
-    /// Whether the reader may still read: its key may be frozen meanwhile.
+    /// Whether the reader may still read: its key may have been frozen.
     is_valid: Box<dyn Fn() -> bool + Send + Sync>,
 }
 

@@ -1,4 +1,4 @@
-//! What was captured of a request.
+//! The captured content of a request.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use majordomo_page::{CapturedView, ImageView, TargetImagesView};
 use super::{PageContext, connect};
 use crate::keys::KeyRole;
 use crate::ledger_sink::now_millis;
-use crate::operator::captures::{ImageFacts, images};
+use crate::operator::captured_images::{ImageFacts, images};
 use crate::record::FinishedRequest;
 
-/// The captured part of a request's screen. Content is for operators.
+/// The captured part of a request's screen. Only operators see content.
 pub(super) async fn view(
     context: &PageContext<'_>,
     record: &FinishedRequest,
@@ -56,13 +56,32 @@ fn image(facts: &ImageFacts) -> ImageView {
             .pixels
             .map(|(width, height)| format!("{width} × {height}")),
     );
-    words.extend(facts.bytes.map(|bytes| format!("{bytes} bytes")));
+    words.extend(facts.bytes.map(size));
     words.extend(facts.tokens.map(|tokens| format!("about {tokens} tokens")));
+    let given_as = facts.given_as.map(|how| match how {
+        "address" => "given by its address",
+        "block" => "inside a block that only its own dialect reads",
+        _ => "left out",
+    });
+    let described = || {
+        facts
+            .description
+            .is_some()
+            .then_some("a text instead of the image")
+    };
+    words.extend(given_as.or_else(described).map(str::to_owned));
     ImageView {
         href: facts.href.clone(),
-        facts: match words.is_empty() {
-            true => "given by its address".to_owned(),
-            false => words.join(", "),
-        },
+        description: facts.description.clone(),
+        facts: words.join(", "),
+    }
+}
+
+/// `512 bytes`, `3.4 kB`, `1.2 MB`.
+fn size(bytes: usize) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
     }
 }

@@ -1,4 +1,4 @@
-//! How clients reach this gateway.
+//! The addresses at which clients reach this gateway.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub(super) fn base(context: &PageContext<'_>) -> String {
     format!("{scheme}://{address}")
 }
 
-/// Names that clients can ask for: routes and aliases first.
+/// Names that clients can request: routes and aliases first.
 pub(super) async fn models(context: &PageContext<'_>) -> Vec<String> {
     let state = std::sync::Arc::clone(context.state);
     // Connections to providers belong to another runtime than the operator's.

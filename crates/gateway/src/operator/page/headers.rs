@@ -1,4 +1,4 @@
-//! Responses of the page, with the headers that keep it closed.
+//! Responses of the page, with its security headers.
 
 use bytes::Bytes;
 use http::header::{
@@ -10,7 +10,7 @@ use majordomo_page::Asset;
 
 use super::super::body::OperatorBody;
 
-/// Nothing runs, loads or is sent anywhere but here.
+/// Scripts, resources and forms are restricted to this origin.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                       img-src 'self' blob:; connect-src 'self'; base-uri 'none'; \
                       form-action 'self'; frame-ancestors 'none'";
@@ -25,7 +25,7 @@ pub(in crate::operator) fn html(status: StatusCode, html: String) -> Response<Op
     response
 }
 
-/// An asset, compressed if the browser takes that. Its name changes with its content.
+/// An asset, compressed if the browser accepts that. Its name changes with its content.
 pub(in crate::operator) fn asset(
     asset: &'static Asset,
     headers: &HeaderMap,

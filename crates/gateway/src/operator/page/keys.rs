@@ -1,4 +1,4 @@
-//! Keys and teams with what they spent, and the audit log.
+//! Keys and teams with their spending, and the audit log.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use crate::ledger_sink::now_millis;
 use crate::operator::usage_report::ask;
 use crate::stored_keys::{AccessReply, AccessRequest, FileEntries, timestamp};
 
-/// How far back the last use of a key is looked for, in days.
+/// How many days back the last use of a key is searched for.
 const LAST_USE: i64 = 90;
-/// The days whose cost is shown.
+/// The number of days whose cost is shown.
 const SPEND: i64 = 30;
-/// Most changes.
+/// Maximum changes to show.
 const MOST_CHANGES: usize = 50;
 
 /// Requests and cost of thirty days, and the last use.
@@ -56,7 +56,7 @@ pub(super) async fn render(context: &PageContext<'_>) -> String {
     majordomo_page::keys(&context.frame(Screen::Keys), &view)
 }
 
-/// Asks the store, as `/api/keys` does; otherwise the reason why there is no answer.
+/// Queries the store, as `/api/keys` does, or returns the reason for a failure.
 async fn list(context: &PageContext<'_>, request: AccessRequest) -> Result<Vec<Value>, String> {
     let Some(access) = context.server.access.load_full() else {
         let text = "Keys cannot be changed here: `store` in [ledger] is \"off\", or there is no \
@@ -81,7 +81,7 @@ fn of_file(context: &PageContext<'_>) -> (Vec<Value>, Vec<Value>) {
     FileEntries::of(context.state.config()).views(now_millis())
 }
 
-/// What keys and teams spent; nothing without a ledger.
+/// The spending of keys and teams; empty without a ledger.
 async fn spent(context: &PageContext<'_>) -> (BTreeMap<String, Spent>, BTreeMap<String, Spent>) {
     let now = now_millis();
     let question = move |by: GroupBy, step: GroupBy, days: i64| UsageQuery {
@@ -176,7 +176,7 @@ fn team_view(team: &Value, spent: &BTreeMap<String, Spent>, keys: u64) -> TeamVi
     }
 }
 
-/// What an entry may do, in words.
+/// The permissions of an entry, in words.
 fn limits(entry: &Value) -> Vec<String> {
     let mut words = Vec::new();
     if let Some(models) = entry["models"].as_array() {
@@ -211,7 +211,7 @@ fn limits(entry: &Value) -> Vec<String> {
     words
 }
 
-/// What the form starts with: the settings without what only describes the entry.
+/// The initial contents of the form: the settings, without descriptive fields.
 fn settings(entry: &Value) -> String {
     let mut settings = entry.as_object().cloned().unwrap_or_default();
     for described in [

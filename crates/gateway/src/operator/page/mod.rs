@@ -1,7 +1,7 @@
-//! The web page: fills the views of `majordomo-page` from what the gateway knows.
+//! The web page: fills the views of `majordomo-page` with the gateway's data.
 //!
-//! One file per screen. The page is a client of the same data as `/api`, and no second way
-//! in: the trust boundary was passed before this module is asked.
+//! One file per screen. The page reads the same data as `/api`, and only requests that have
+//! passed the trust boundary reach this module.
 
 mod captured;
 mod config;
@@ -29,7 +29,7 @@ use crate::server::ServerContext;
 use crate::state::GatewayState;
 use crate::trust::Visible;
 
-/// What a screen is rendered from.
+/// The data that a screen is rendered from.
 pub(super) struct PageContext<'a> {
     pub(super) server: &'a Arc<ServerContext>,
     pub(super) state: &'a Arc<GatewayState>,
@@ -64,7 +64,7 @@ pub(super) async fn respond(
             match request::render(context, id).await {
                 Some(html) => html,
                 None => {
-                    let text = "It is older than what is kept, or it never was.";
+                    let text = "It was never made, or is no longer kept.";
                     let html = message(&context.frame(Screen::Other), "No such request", text);
                     return Some(headers::html(StatusCode::NOT_FOUND, html));
                 }
@@ -75,7 +75,7 @@ pub(super) async fn respond(
 }
 
 impl PageContext<'_> {
-    /// The frame of a screen, with what the operator must know.
+    /// The frame of a screen, with the operator's notices.
     fn frame(&self, screen: Screen) -> Frame {
         let mut notices = Vec::new();
         if self.caller.sees() == Visible::All {

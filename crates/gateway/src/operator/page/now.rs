@@ -5,6 +5,7 @@ use majordomo_page::{Bar, Filter, LastHour, NowView, Screen};
 
 use super::{PageContext, connect, rows};
 use crate::clock::wall_clock;
+use crate::demo::Demo;
 use crate::live::{LiveFeed, MinuteFigures, figures_of};
 use crate::record::unix_millis;
 use crate::server::ServerContext;
@@ -19,7 +20,7 @@ pub(super) async fn render(context: &PageContext<'_>) -> String {
     let hour = last_hour(&minutes(server, &sees));
     let rows = rows::latest(&server.live, &server.traces, MOST_ROWS, &sees);
     let first_model = match rows.is_empty() {
-        true => connect::models(context).await.into_iter().next(),
+        true => first_model(&connect::models(context).await),
         false => None,
     };
     let view = NowView {
@@ -30,6 +31,16 @@ pub(super) async fn render(context: &PageContext<'_>) -> String {
         most_kept: context.state.server.traces,
     };
     majordomo_page::now(&context.frame(Screen::Now), &view)
+}
+
+/// The model that a newcomer asks: the demo's slow one rather than one that responds before
+/// its request is seen.
+fn first_model(names: &[String]) -> Option<String> {
+    let first = names.first()?;
+    let slow = first.strip_suffix("/text");
+    let slow = slow.map(|provider| format!("{provider}/{}", Demo::SLOW));
+    let slow = slow.filter(|slow| names.contains(slow));
+    Some(slow.unwrap_or_else(|| first.clone()))
 }
 
 /// The figures of the last hour, as HTML for a page that is open already.
@@ -52,8 +63,8 @@ fn last_hour(minutes: &[MinuteFigures]) -> LastHour {
     }
 }
 
-/// The last hour of what the reader sees. That of a single team is counted from the requests
-/// that are kept.
+/// The last hour of the requests that the reader may see. For a single team, it is counted
+/// from the kept requests.
 fn minutes(server: &ServerContext, sees: &Visible) -> Vec<MinuteFigures> {
     let now = unix_millis(wall_clock());
     if *sees == Visible::All {

@@ -11,7 +11,7 @@ pub(super) async fn render(context: &PageContext<'_>) -> String {
     let keys = context.server.keys();
     let now = now_millis();
     let usable = keys.all().filter(|key| key.usable(now).is_ok());
-    // A key with several secrets occurs as often.
+    // A key with several secrets occurs once for each.
     let names: BTreeSet<&str> = usable.map(|key| key.name()).collect();
     let models = connect::models(context).await;
     let asked = context.parameter("model");

@@ -10,7 +10,7 @@ use super::{PageContext, captured, rows};
 use crate::outcome::AttemptSummary;
 use crate::record::{FinishedRequest, UpstreamCall};
 
-/// Renders a request by its id, if it runs or is kept.
+/// Renders a request by its id, if it is running or kept.
 pub(super) async fn render(context: &PageContext<'_>, id: &str) -> Option<String> {
     let (frame, sees) = (context.frame(Screen::Request), context.caller.sees());
     if let Some(open) = context.server.live.open.get(id) {

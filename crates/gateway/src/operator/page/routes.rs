@@ -94,7 +94,7 @@ fn services(pool: &PoolSnapshot) -> Vec<ServiceView> {
     all.iter().map(view).collect()
 }
 
-/// A condition as the file has it, shortened: `token ge 60000`.
+/// A condition in the words of the file, shortened: `token ge 60000`.
 fn condition(entry: &ConditionEntry) -> String {
     match entry {
         ConditionEntry::Leaf(leaf) => {

@@ -14,8 +14,8 @@ use crate::trust::Visible;
 /// The last second of the year 9999 in Unix time.
 const LATEST: Duration = Duration::from_secs(253_402_300_799);
 
-/// Open requests, then finished ones, each latest first; at most `most` of those that the
-/// reader sees.
+/// Open requests, then finished ones, each latest first; at most `most` requests that the
+/// reader may see.
 pub(in crate::operator) fn latest(
     feed: &LiveFeed,
     traces: &Traces,
@@ -29,7 +29,7 @@ pub(in crate::operator) fn latest(
     let mut rows: Vec<RequestRow> = running.iter().map(open).collect();
     let records = traces.records();
     let kept = records.iter().filter(|record| {
-        // A request may have ended between the two looks.
+        // A request may have ended between the two reads.
         let ended = !running.iter().any(|open| open.id == record.id);
         let caller = &record.caller;
         ended && sees.includes(caller.key.as_deref(), caller.team.as_deref())
@@ -46,6 +46,7 @@ pub(in crate::operator) fn open(request: &OpenRequest) -> RequestRow {
         at: timestamp(request.arrived),
         key: request.key.as_deref().map(str::to_owned),
         dialect: request.dialect.as_str().to_owned(),
+        client: request.client,
         model: request.model.clone(),
         target: request.phase.target().map(str::to_owned),
         attempts: (request.attempts > 0).then_some(request.attempts),
@@ -54,19 +55,19 @@ pub(in crate::operator) fn open(request: &OpenRequest) -> RequestRow {
     }
 }
 
-/// What an open request does, in words.
+/// The phase of an open request, in words.
 fn phase(request: &OpenRequest) -> String {
     match &request.phase {
         Phase::Queued => "queued".to_owned(),
         Phase::Routed => "routed".to_owned(),
         Phase::Describing(_) => "describing an image".to_owned(),
         Phase::Calling(_) if request.attempts > 1 => format!("attempt {}", request.attempts),
-        Phase::Calling(_) => "waiting for the first token".to_owned(),
+        Phase::Calling(_) => "waiting for tokens".to_owned(),
         Phase::Streaming(_) => "streaming".to_owned(),
     }
 }
 
-/// A request that is over.
+/// A finished request.
 pub(in crate::operator) fn finished(record: &FinishedRequest) -> RequestRow {
     let tokens = (record.usage.input, record.usage.output);
     RequestRow {
@@ -74,6 +75,7 @@ pub(in crate::operator) fn finished(record: &FinishedRequest) -> RequestRow {
         at: timestamp(record.arrived),
         key: record.caller.key.as_deref().map(str::to_owned),
         dialect: record.dialect.as_str().to_owned(),
+        client: record.client,
         model: record.model.clone(),
         target: record.target.clone(),
         attempts: record.attempts_sent.map(|sent| sent as u64),
@@ -83,6 +85,7 @@ pub(in crate::operator) fn finished(record: &FinishedRequest) -> RequestRow {
             .cost()
             .filter(|_| !record.calls.is_empty())
             .map(|cost| format!("${cost}")),
+        unpriced: !record.calls.is_empty() && record.cost().is_none(),
         first_token: record.first_token,
         took: Some(record.took),
         changes: record.changes.iter().map(Change::to_string).collect(),

@@ -8,11 +8,11 @@ use crate::operator::budgets::{self, BudgetReport};
 use crate::operator::usage_report::{self, UsageReport};
 use crate::trust::Visible;
 
-/// Most rows of the table; the CSV has all.
+/// Maximum rows of the table; the CSV has all.
 const MOST_ROWS: usize = 500;
-/// Most bars of the course.
+/// Maximum bars of the chart.
 const MOST_BARS: usize = 120;
-/// Most budgets with a picture.
+/// Maximum budgets with a chart.
 const MOST_BUDGETS: usize = 24;
 
 pub(super) async fn render(context: &PageContext<'_>) -> String {
@@ -63,7 +63,7 @@ fn groups(sees: &Visible) -> Vec<&'static str> {
     all.map(|(name, _)| *name).collect()
 }
 
-/// The sentence of a refusal.
+/// The text of a refusal.
 async fn reason(response: http::Response<super::OperatorBody>) -> String {
     use http_body_util::BodyExt;
     let body = response.into_body().collect().await;
@@ -124,6 +124,8 @@ fn line(group: Vec<String>, sums: &UsageSums, most: Cost) -> UsageLine {
         cached: sums.cache_read,
         output: sums.output,
         cost: known.then(|| dollars(sums.cost)),
+        exact_cost: known.then(|| dollars(sums.cost - sums.estimated_cost)),
+        estimated_cost: (sums.estimated_cost != Cost::ZERO).then(|| dollars(sums.estimated_cost)),
         share: share.clamp(0.0, 1.0),
         estimated: sums.estimated,
         lost: sums.lost,
@@ -165,7 +167,7 @@ fn budget(report: &BudgetReport) -> BudgetView {
         left: dollars(nano(left_of)),
         share: used as f64 / report.limit_nanodollars.max(1) as f64,
         resets: report.resets.clone(),
-        // A course without a beginning does not burn down from the whole.
+        // A chart that does not start with its window cannot burn down from the full budget.
         course: match report.since {
             Some(_) => spent.collect(),
             None => Vec::new(),

@@ -147,7 +147,8 @@ async fn a_rotated_key_keeps_its_usage_and_both_secrets_work_in_the_overlap() {
     assert_eq!(status(&gateway, &newest).await, 200);
 }
 
-/// An upstream that streams a first part, waits, and then streams the rest with its usage.
+/// An upstream that streams a first part, waits, and then streams the second part with its
+/// usage.
 async fn pausing_upstream(released: oneshot::Receiver<()>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0")
         .await

@@ -16,9 +16,9 @@ use tokio::task::JoinSet;
 use super::limits::{CHAT, answer, ask_store, config};
 use crate::serve::test_gateway::TestGateway;
 
-/// Nanodollars of one answer: 100 tokens in, 100 out.
+/// The nanodollars of one response: 100 tokens in, 100 out.
 const COST: u64 = 100 * 1_000 + 100 * 10_000;
-/// What the input of one answer costs: its estimate cannot be wrong by more.
+/// The cost of one response's input: its estimate cannot be wrong by more.
 const INPUT: u64 = 100 * 1_000;
 const WITHIN: Duration = Duration::from_secs(60);
 
@@ -156,7 +156,7 @@ async fn three_gateways_on_one_store_spend_at_most_the_budget() {
     assert!(spent >= BUDGET / 2, "{spent}");
 }
 
-/// What a store says is taken of today's budget of everyone.
+/// The taken amount of everyone's daily budget, according to a store.
 fn taken(folder: &Path) -> Cost {
     let place = StorePlace::Folder(folder.to_owned());
     let today = std::time::UNIX_EPOCH
@@ -195,7 +195,7 @@ async fn a_second_gateway_on_the_same_folder_leaves_the_leases_of_the_first_alon
     assert_eq!(ask_store(&first, &body).await.status, 200);
     first.stop().await;
     second.stop().await;
-    // Nothing was wasted: three answers, to the nanodollar.
+    // Nothing was wasted: three responses, to the nanodollar.
     assert_eq!(taken(&folder).nanodollars() as u64, 3 * COST);
 }
 
@@ -237,7 +237,7 @@ async fn a_keys_holder_sees_what_is_left_and_when_it_resets() {
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     gateway.stop().await;
-    // Another process knows it from the store, before its first request.
+    // Another process reads it from the store before its first request.
     let gateway = TestGateway::start(&config).await;
     let status = || async {
         let own = gateway.request("/v1/key", &bearer, "").await;
@@ -422,7 +422,7 @@ async fn a_single_request_waits_at_most_one_turn_behind_the_crowd_of_another_key
 const ANSWER: &str = r#"{"id":"x","model":"m","choices":[{"index":0,"message":{"role":"assistant",
     "content":"ok"},"finish_reason":"stop"}]}"#;
 
-/// Waits until so many requests are open.
+/// Waits until this many requests are open.
 async fn open_requests(gateway: &TestGateway, count: usize) {
     let line = format!("majordomo_open_requests {count}\n");
     let open = async {
@@ -473,7 +473,7 @@ async fn streams_of_a_budget_ask_any_server_for_usage_and_keep_its_chunk_to_them
     let cases = [
         ("", "", false),
         (budget, "", true),
-        // Who runs the server knows better.
+        // The operator of the server knows better.
         (budget, "stream_usage = false\n", false),
     ];
     for (limits, setting, asked) in cases {

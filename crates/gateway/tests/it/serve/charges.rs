@@ -1,4 +1,4 @@
-//! What is charged: one row per attempt sent, and how its amounts are known.
+//! Charges: one row per attempt sent, and how its amounts are known.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
@@ -16,7 +16,7 @@ const SOON: Duration = Duration::from_secs(20);
 
 const CHAT: &str = "/v1/chat/completions";
 
-/// A gateway that records into a folder of its own.
+/// A gateway that records into a separate folder.
 struct Recording {
     server: TestGateway,
     folder: tempfile::TempDir,

@@ -37,19 +37,32 @@ fn subscriber() -> [(&'static str, &'static str); 3] {
     ]
 }
 
-/// What the operator sees anywhere.
+/// Looks for canaries wherever the operator can look.
 async fn assert_nothing_leaks(gateway: &TestGateway) {
-    let key = format!("Bearer {GATEWAY}-operator");
+    let look = async |path: &str| {
+        let seen = gateway.send_to_operator(path, &[], b"").await;
+        assert_eq!(seen.status, 200, "{path}: {}", seen.text());
+        assert!(!seen.text().contains("CANARY"), "{path}: {}", seen.text());
+        seen
+    };
     for path in [
+        "/",
         "/metrics",
         "/api/health",
-        "/api/requests",
         "/targets",
-        "/requests",
+        "/usage",
+        "/config",
     ] {
-        let headers = [("authorization", &*key)];
-        let seen = gateway.send_to_operator(path, &headers, b"").await;
-        assert!(!seen.text().contains("CANARY"), "{path}: {}", seen.text());
+        look(path).await;
+    }
+    let requests = look("/api/requests").await.json();
+    let requests = requests["requests"].as_array().expect("a list");
+    assert!(!requests.is_empty(), "the requests are recorded");
+    for request in requests {
+        let id = request["id"].as_str().expect("an id");
+        let page = look(&format!("/requests/{id}")).await;
+        assert!(page.text().contains("claude/"), "{}", page.text());
+        look(&format!("/api/requests/{id}")).await;
     }
 }
 

@@ -1,5 +1,4 @@
-//! What a target cannot do by itself: forced calls on Ollama, completions of a text, and
-//! shorter conversations.
+//! Features that targets lack: forced calls on Ollama, completions of a text, and compaction.
 
 use majordomo::llm::{Tool, ToolChoice};
 use majordomo::{Part, Request, Response};

@@ -29,7 +29,7 @@ fn text() -> String {
     WORDS.concat()
 }
 
-/// What a dialect's stream sends before the first token.
+/// The frames that a dialect's stream sends before the first token.
 fn preamble(protocol: Protocol) -> Bytes {
     let preamble = wires::frames(protocol, &events())[..2].concat();
     assert!(!preamble.is_empty(), "{protocol:?}");

@@ -1,4 +1,4 @@
-//! What a response and a conversation keep on their way through the gateway.
+//! The parts of a response and a conversation that survive the gateway.
 
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;

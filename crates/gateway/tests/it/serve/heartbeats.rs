@@ -28,7 +28,7 @@ async fn patient(output: Bytes) -> (std::net::SocketAddr, oneshot::Sender<()>) {
     (address, go)
 }
 
-/// The body of a chunked response, as far as it was sent.
+/// The body of a chunked response, up to the part sent so far.
 fn unchunked(mut reply: &[u8]) -> Bytes {
     let mut body = Vec::new();
     let after = |bytes: &[u8], end: &[u8]| {
@@ -45,7 +45,7 @@ fn unchunked(mut reply: &[u8]) -> Bytes {
     body.into()
 }
 
-/// Waits for a heartbeat, lets the provider respond, and reads the rest.
+/// Waits for a heartbeat, lets the provider respond, and reads to the end.
 async fn kept(client: Protocol, output: Bytes) -> (String, Bytes) {
     let (address, go) = patient(output).await;
     let provider = wires::provider("up", client, address);

@@ -1,4 +1,4 @@
-//! The images API: to a target of the same dialect byte for byte, to others translated.
+//! The images API: byte for byte to a target of the same dialect, translated to all others.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -312,6 +312,7 @@ async fn no_secret_of_an_image_request_is_shown() {
     );
     for path in ["/metrics", "/api/requests", "/api/health"] {
         let shown = gateway.send_to_operator(path, &[], b"").await;
+        assert_eq!(shown.status, 200, "{path}");
         for secret in ["upstream-canary", "prompt-canary", "user-canary"] {
             assert!(!shown.text().contains(secret), "{path}: {}", shown.text());
         }

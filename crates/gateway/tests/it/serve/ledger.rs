@@ -1,4 +1,4 @@
-//! The ledger behind a gateway: what a request leaves, and where it shows.
+//! The ledger behind a gateway: the rows of a request, and where they appear.
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ async fn a_request_is_recorded_priced_and_reported() {
     let csv = server
         .send_to_operator("/api/usage?by=model&format=csv", &[], b"")
         .await;
-    let line = "up/m,2,2,2000,800,0,0,200,0,0,0.00328,0,0,0";
+    let line = "up/m,2,2,2000,800,0,0,200,0,0,0.00328,0,0,0,0.00";
     assert!(
         csv.text().lines().any(|found| found == line),
         "{}",
@@ -151,7 +151,7 @@ async fn a_gateway_that_stops_writes_what_it_has() {
 #[tokio::test]
 async fn a_store_that_cannot_be_written_does_not_fail_requests() {
     let folder = tempfile::tempdir().unwrap();
-    // A file is where the folder should be.
+    // A file is in the place of the folder.
     let place = folder.path().join("ledger");
     std::fs::write(&place, "").unwrap();
     let upstream = Upstream::start([answer()]).await;

@@ -1,4 +1,4 @@
-//! Limits and budgets behind a gateway: what clients see, and what upstreams receive.
+//! Limits and budgets of a gateway, as clients and upstreams see them.
 
 use std::time::Duration;
 
@@ -275,8 +275,8 @@ async fn what_is_used_is_settled_and_a_failure_without_output_is_free() {
         .read_request()
         .respond(500, "application/json", no);
     let upstream = Upstream::start([failure, answer(), answer(), answer()]).await;
-    // The bound is 1,000 tokens of output and a few of input: 0.0101 USD at most. The
-    // failure is retried and costs nothing, the answers cost 0.0011 USD each.
+    // The bound is 1,000 tokens of output and a few of input: 0.0101 USD at most. The failure
+    // is retried and costs nothing, and the responses cost 0.0011 USD each.
     let limits = "[limits]\nbudget = { day = \"0.0125 USD\" }\n";
     let server = TestGateway::start(&config(&upstream, limits)).await;
     let body = CHAT.replace("\"messages\"", "\"max_tokens\":1000,\"messages\"");

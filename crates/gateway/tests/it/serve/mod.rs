@@ -28,6 +28,7 @@ mod recovery;
 mod reload;
 mod responses;
 mod routes;
+mod stored_references;
 mod test_gateway;
 mod traces;
 mod truncation;

@@ -117,55 +117,6 @@ async fn embeddings_fail_over() {
 }
 
 #[tokio::test]
-async fn a_reference_to_stored_state_goes_to_its_own_dialect_or_is_rejected() {
-    let response = Response::new(vec![Part::text("Hello.")]);
-    let rows = [
-        (
-            "previous_response_id",
-            r#""previous_response_id":"resp_0","input":"and then?""#,
-        ),
-        (
-            "conversation",
-            r#""conversation":{"id":"conv_0"},"input":"and then?""#,
-        ),
-        (
-            "item_reference",
-            r#""input":[{"role":"user","content":"hi"},{"type":"item_reference","id":"msg_0"},
-               {"role":"user","content":"and then?"}]"#,
-        ),
-    ];
-    for (name, fields) in rows {
-        for stream in [false, true] {
-            let own = wires::answering(Protocol::Responses, &response, stream);
-            let own = Upstream::start([own]).await;
-            let other = wires::answering(Protocol::Chat, &response, stream);
-            let other = Upstream::start([other]).await;
-            let config = [
-                wires::provider("own", Protocol::Responses, own.address()),
-                wires::provider("other", Protocol::Chat, other.address()),
-            ];
-            let gateway = TestGateway::start(&config.concat()).await;
-            let send_request = async |model: &str| {
-                let body = format!(r#"{{ "model":"{model}","stream":{stream},{fields}}}"#);
-                (gateway.post("/v1/responses", body.clone()).await, body)
-            };
-            let (reply, body) = send_request("own/m0").await;
-            assert_eq!(reply.status, 200, "{}", reply.text());
-            let passed = own.requests()[0].body.clone();
-            assert_eq!(passed, with_model(body.as_bytes(), "m0"));
-            let (reply, _) = send_request("other/m0").await;
-            assert_eq!(reply.status, 400, "{}", reply.text());
-            for expected in [name, "store: false"] {
-                assert!(reply.text().contains(expected), "{}", reply.text());
-            }
-            let (reply, _) = send_request("other/m0,own/m1").await;
-            assert_eq!(reply.header("x-majordomo-target"), Some("own/m1"));
-            assert!(other.requests().is_empty());
-        }
-    }
-}
-
-#[tokio::test]
 async fn betas_and_unknown_fields_reach_their_own_dialect_only() {
     let response = Response::new(vec![Part::text("Hello.")]);
     let body = r#"{"model":"up/m0","max_tokens":9,"tomorrow":{"a":1.0},"messages":[{"role":"user","content":"hi"}]}"#;

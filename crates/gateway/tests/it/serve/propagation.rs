@@ -1,4 +1,4 @@
-//! Traces and request ids: what providers are told, and what clients get back.
+//! Traces and request ids that providers receive and clients get back.
 
 use crate::serve::test_gateway::TestGateway;
 use crate::serve::vendor::{Vendor, VendorReply, VendorRequest};
@@ -6,8 +6,8 @@ use crate::serve::vendor::{Vendor, VendorReply, VendorRequest};
 const SERVED: &str = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"yes"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":1,"total_tokens":6}}"#;
 const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-/// What a provider with this setting receives from a client with these headers, and the id
-/// that the client gets back.
+/// The headers that a provider with this setting receives for a client with these headers, and
+/// the id that the client gets back.
 async fn told(trace: &str, headers: &[(&str, &str)]) -> (VendorRequest, Option<String>, String) {
     let vendor = Vendor::start(|_| VendorReply::new(200, SERVED)).await;
     let config = format!(

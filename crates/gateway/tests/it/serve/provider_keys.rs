@@ -1,4 +1,4 @@
-//! Several keys of one provider: conversations keep theirs, and a key rests alone.
+//! Several keys of one provider: conversations keep theirs, and each key is benched by itself.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

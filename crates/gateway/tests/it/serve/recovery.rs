@@ -1,5 +1,5 @@
-//! What clients need to recover: the forms in which they recognise errors, retries that may
-//! succeed, and the small paths that they expect.
+//! The means by which clients recover: recognisable errors, retries that may succeed, and the
+//! auxiliary paths that they expect.
 
 use majordomo::{Part, Request, Response};
 use majordomo_testkit::{ClosedPort, Script, Upstream};

@@ -138,6 +138,38 @@ async fn an_exhausted_chain_has_the_most_actionable_status() {
     }
 }
 
+/// Also those that the balancer leaves out, because they are benched.
+#[tokio::test]
+async fn an_exhausted_chain_names_every_service_with_its_reason() {
+    let down = || refusing(500, "", "{}");
+    let upstream = Upstream::start([down()]).await;
+    let mut config = wires::provider("up", Protocol::Chat, upstream.address());
+    for balance in ["tier", "round_robin"] {
+        config.push_str(&format!(
+            "[[routes]]\nmodel = \"{balance}\"\nbalance = \"{balance}\"\n\
+             services = [ {{ spec = \"up/{balance}1\" }}, {{ spec = \"up/{balance}2,up/{balance}3\" }} ]\n"
+        ));
+    }
+    let gateway = TestGateway::start(&config).await;
+    for balance in ["tier", "round_robin"] {
+        let body =
+            format!(r#"{{"model":"{balance}","messages":[{{"role":"user","content":"hi"}}]}}"#);
+        // The second time, all of them are benched.
+        for reason in ["", "benched"] {
+            let reply = gateway.post("/v1/chat/completions", body.clone()).await;
+            assert_eq!(reply.status, 502, "{}", reply.text());
+            let error = reply.json()["error"]["message"].to_string();
+            for target in 1..=3 {
+                let named = format!("up/{balance}{target}: ");
+                let of_target = error.split(&named).nth(1).unwrap_or_default();
+                assert!(of_target.contains(reason), "{named} not in {error}");
+                assert!(!of_target.is_empty(), "{named} not in {error}");
+            }
+        }
+    }
+    gateway.stop().await;
+}
+
 #[tokio::test]
 async fn an_unknown_model_is_a_404_that_suggests_the_nearest() {
     let gateway = TestGateway::start("[aliases]\nthinking = \"demo/text\"\n").await;

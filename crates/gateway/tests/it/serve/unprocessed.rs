@@ -146,5 +146,10 @@ services = [ {{ spec = "blind/m"{describe} }} ]
             "{sent}"
         );
         assert!(sent.contains("[image: "), "{sent}");
+        let changes = reply.header("x-majordomo-changes").unwrap_or_default();
+        assert!(
+            !changes.contains(" described"),
+            "no describer was called: {changes}"
+        );
     }
 }

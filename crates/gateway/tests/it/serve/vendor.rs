@@ -24,7 +24,7 @@ impl VendorRequest {
     }
 }
 
-/// What the vendor responds.
+/// The vendor's response.
 pub(crate) struct VendorReply {
     pub(crate) status: u16,
     /// Header lines, each with its line end.
@@ -82,8 +82,8 @@ impl Vendor {
         self.address
     }
 
-    /// The requests for responses so far: those that discover a model's capabilities run
-    /// beside them.
+    /// The requests for responses so far, without those that discover a model's capabilities
+    /// concurrently.
     pub(crate) fn requests(&self) -> Vec<VendorRequest> {
         let seen = self.seen.lock().expect("no panic");
         let posted = seen
@@ -120,7 +120,7 @@ async fn serve(
     }
 }
 
-/// Reads one request; the rest stays in the buffer.
+/// Reads one request; further bytes stay in the buffer.
 async fn read(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<VendorRequest> {
     let end = loop {
         if let Some(end) = buffer.windows(4).position(|it| it == b"\r\n\r\n") {

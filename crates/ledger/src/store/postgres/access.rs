@@ -41,7 +41,7 @@ impl AccessStore for PostgresAccess {
 
     fn load(&mut self) -> Result<StoredAccess, StoreError> {
         self.session.call(WRITE, async |client| {
-            // One moment for all tables.
+            // Read all tables at one moment.
             let transaction = client
                 .build_transaction()
                 .isolation_level(tokio_postgres::IsolationLevel::RepeatableRead)
@@ -99,7 +99,8 @@ impl AccessStore for PostgresAccess {
     }
 }
 
-/// Applies a change if it suits what is stored. Changes of all nodes are one after another.
+/// Applies a change if it does not conflict with the stored state. Changes by all nodes are
+/// serialized.
 async fn apply(
     client: &mut Client,
     change: &AccessChange,

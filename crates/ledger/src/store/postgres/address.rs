@@ -10,9 +10,8 @@ use tokio_postgres::config::{Host, SslMode};
 
 /// A `postgres://` URL. Printing it never shows the password.
 ///
-/// A server on another machine is spoken to by TLS, and its certificate is verified, unless
-/// the URL says `sslmode=disable`. `sslrootcert` names the root to trust instead of the
-/// machine's own.
+/// A connection to another machine uses TLS and verifies the certificate, unless the URL says
+/// `sslmode=disable`. `sslrootcert` names the root to trust instead of the machine's own.
 ///
 /// ```
 /// use majordomo_ledger::PostgresUrl;
@@ -34,7 +33,7 @@ pub struct PostgresUrl {
 pub struct PostgresUrlError(&'static str);
 
 impl PostgresUrl {
-    /// What the driver connects with.
+    /// The driver's settings.
     pub(super) fn config(&self) -> &Config {
         &self.config
     }
@@ -97,7 +96,7 @@ fn decoded(text: &str) -> Result<String, PostgresUrlError> {
     text.map(String::from).map_err(|_| error)
 }
 
-/// Whether what is sent to this host stays on this machine.
+/// Whether data sent to this host stays on this machine.
 fn is_local(host: &Host) -> bool {
     match host {
         Host::Tcp(name) => {

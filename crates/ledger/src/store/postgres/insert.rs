@@ -13,7 +13,7 @@ use super::names::NameIds;
 use super::partitions;
 use super::rollup::{self, Group, RollupChanges, stored};
 
-/// What a connection has cached of its database.
+/// A connection's cache of its database.
 #[derive(Default)]
 pub(super) struct Known {
     pub(super) names: NameIds,
@@ -36,7 +36,7 @@ pub(super) struct Batch<'a> {
     pub(super) run: i64,
 }
 
-/// Writes a batch. Returns the number of attempts that are new.
+/// Writes a batch. Returns the number of new attempts.
 pub(super) async fn write(
     client: &mut Client,
     known: &mut Known,
@@ -84,8 +84,8 @@ fn texts(row: &FinishedRow) -> impl Iterator<Item = &str> {
         .chain(attempts)
 }
 
-/// Removes `lost` rows of requests whose own rows arrive after all: their process was only
-/// unreachable.
+/// Removes `lost` rows of requests whose own rows arrive after all, because their process was
+/// only unreachable.
 async fn withdraw_lost(
     transaction: &Transaction<'_>,
     rollup: &mut RollupChanges,
@@ -130,7 +130,7 @@ async fn insert_open(transaction: &Transaction<'_>, batch: &Batch<'_>) -> Result
     let entries: Vec<String> = entries
         .map(|open| serde_json::to_string(open).unwrap_or_default())
         .collect();
-    // A batch that is delivered again must not reopen what has ended since.
+    // A batch that is delivered again must not reopen attempts that have ended since.
     let insert = "INSERT INTO open_attempt
         SELECT o.request, o.number, $4, o.entry
         FROM unnest($1::uuid[], $2::integer[], $3::text[]) AS o (request, number, entry)
@@ -158,7 +158,7 @@ async fn insert_rows(
     let mut groups: HashMap<(RequestId, u16), (&RequestRow, &AttemptRow)> = HashMap::new();
     for row in rows {
         for attempt in &row.attempts {
-            // The first of two rows with one number is the one that was inserted.
+            // Of two rows with one number, the first one was inserted.
             let key = (row.request.id, attempt.number);
             groups.entry(key).or_insert((&row.request, attempt));
         }

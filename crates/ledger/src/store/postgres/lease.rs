@@ -6,8 +6,8 @@ use crate::civil::quarter_of_millis;
 use crate::money::Cost;
 use crate::store::{Lease, LeaseDecision, LeaseRequest, Opening};
 
-/// Grants what is left, at most what is asked for, to a run. One round trip, and more with
-/// the first request for a budget.
+/// Grants a run the remainder, up to the requested amount. Takes one round trip, and more for
+/// the first request of a budget.
 pub(super) async fn grant(
     client: &Client,
     ask: &LeaseRequest,
@@ -42,7 +42,7 @@ pub(super) async fn grant(
     })
 }
 
-/// Lets an unknown window begin with what its payer was charged, from rollups.
+/// Starts an unknown window with its payer's charges so far, from rollups.
 async fn open_window(client: &Client, ask: &LeaseRequest, opening: &Opening) -> Result<(), Error> {
     let (filter, name) = match opening.payer.column() {
         Some((column, name)) => {
@@ -66,7 +66,7 @@ async fn open_window(client: &Client, ask: &LeaseRequest, opening: &Opening) -> 
     Ok(())
 }
 
-/// Settles what was spent of a lease, once.
+/// Settles the spent amount of a lease, once.
 pub(super) async fn close(client: &Client, lease: &Lease, spent: Cost) -> Result<(), Error> {
     let sql = "SELECT close_lease($1, $2, $3, $4)";
     let spent = spent.nanodollars();
@@ -76,7 +76,7 @@ pub(super) async fn close(client: &Client, lease: &Lease, spent: Cost) -> Result
     Ok(())
 }
 
-/// Closes the leases of runs that are over, as spent. A run that lives holds a lock.
+/// Closes the leases of ended runs as spent. A live run holds a lock.
 pub(super) async fn close_abandoned(client: &Client, own: i64) -> Result<u64, Error> {
     let runs = client.query("SELECT DISTINCT node FROM lease", &[]).await?;
     let mut closed = 0;

@@ -12,11 +12,10 @@ use crate::rows::{FinishedRow, OpenAttempt};
 use super::insert::{self, Batch, Known};
 use super::partitions;
 
-/// Turns open attempts of runs that are over into `lost` rows, and returns their number.
+/// Turns open attempts of ended runs into `lost` rows, and returns their number.
 ///
-/// A run holds a lock for as long as its connection lives, and the server releases it
-/// whatever ended the process. Two nodes that recover together exclude each other by the
-/// same lock.
+/// A run holds a lock for as long as its connection lives, and the server releases it however
+/// the process ended. The same lock excludes two nodes from recovering the same run.
 pub(super) async fn recover(
     client: &mut Client,
     known: &mut Known,
@@ -87,7 +86,7 @@ pub(super) async fn verify(client: &Client) -> Result<VerifyReport, Error> {
     for day in partitions::days(client).await? {
         report.days += 1;
         let [from, until] = partitions::id_range(day);
-        // One statement sees one state, also while a gateway writes.
+        // A single statement sees one state, even while a gateway writes.
         let select = "SELECT
                 (SELECT ARRAY[count(*), coalesce(sum(input), 0), coalesce(sum(output), 0),
                      coalesce(sum(coalesce(reported_cost, cost)), 0)]::bigint[]

@@ -8,7 +8,7 @@ use tokio_postgres::{Client, Error};
 pub(super) const SCHEMA_LOCK: i64 = 0x6d61_6a6f_7264_6f6d;
 
 /// The schema's steps.
-pub(super) const STEPS: &[&str] = &[ROWS, LEASES, ACCESS, USEFUL_LEASES];
+pub(super) const STEPS: &[&str] = &[ROWS, LEASES, ACCESS, USEFUL_LEASES, ESTIMATED_COST];
 
 /// 1: rows by day, rollups, open attempts. Ids are UUIDs of version 7, so a range of ids is
 /// a range of time. Wide columns come first: PostgreSQL aligns them.
@@ -59,8 +59,8 @@ const ROWS: &str = "
         request uuid NOT NULL, number integer NOT NULL, run bigint NOT NULL,
         entry text NOT NULL, PRIMARY KEY (request, number));";
 
-/// 2: leases of budgets. Each function is one round trip: it locks the window, and each of
-/// its statements sees what was committed before it.
+/// 2: leases of budgets. Each function is one round trip: it locks the window, and each of its
+/// statements sees all earlier commits.
 const LEASES: &str = "
     CREATE TABLE budget_window (
         budget text NOT NULL, number bigint NOT NULL, settled bigint NOT NULL,
@@ -116,8 +116,8 @@ const ACCESS: &str = "
         who text NOT NULL, action text NOT NULL, subject text NOT NULL, detail text NOT NULL);
     CREATE INDEX audit_by_time ON audit (at);";
 
-/// 4: leases that are too small to be of use are not granted, and those of a run that is
-/// over are closed. Nodes of an earlier version still call the function of step 2.
+/// 4: leases that are too small to be useful are not granted, and leases of ended runs are
+/// closed. Nodes of an earlier version still call the function of step 2.
 const USEFUL_LEASES: &str = "
     CREATE FUNCTION grant_lease(
         of_budget text, of_window bigint, to_run text, allowed bigint, asked bigint,
@@ -149,6 +149,40 @@ const USEFUL_LEASES: &str = "
         RETURN closed;
     END $$;";
 
+/// 5: the cost of what no provider counted: partial, estimated and lost attempts. It is
+/// summed for the rows that are there; an id begins with its time.
+const ESTIMATED_COST: &str = "
+    ALTER TABLE rollup ADD COLUMN estimated_cost bigint NOT NULL DEFAULT 0,
+        ADD COLUMN estimated_correction bigint NOT NULL DEFAULT 0;
+    ALTER TABLE tag_rollup ADD COLUMN estimated_cost bigint NOT NULL DEFAULT 0,
+        ADD COLUMN estimated_correction bigint NOT NULL DEFAULT 0;
+    CREATE TEMPORARY TABLE estimates ON COMMIT DROP AS
+        SELECT ('x' || left(replace(a.request::text, '-', ''), 12))::bit(48)::bigint / 900000
+                AS quarter,
+            r.key, r.team, r.model, a.target, r.tags, coalesce(a.reported_cost, a.cost) AS cost
+        FROM attempt a JOIN request r ON r.id = a.request
+        WHERE a.settle IN (1, 2, 4) AND coalesce(a.reported_cost, a.cost) <> 0;
+    UPDATE rollup u SET estimated_cost = s.cost
+        FROM (SELECT quarter, key, team, model, target, sum(cost)::bigint AS cost
+              FROM estimates GROUP BY 1, 2, 3, 4, 5) s
+        WHERE u.quarter = s.quarter AND u.key = s.key AND u.team = s.team
+            AND u.model = s.model AND u.target = s.target;
+    UPDATE tag_rollup u SET estimated_cost = s.cost
+        FROM (SELECT e.quarter, n.id AS tag, sum(e.cost)::bigint AS cost
+              FROM estimates e CROSS JOIN unnest(string_to_array(e.tags, ',')) AS t (text)
+              JOIN name n ON n.text = t.text GROUP BY 1, 2) s
+        WHERE u.quarter = s.quarter AND u.tag = s.tag;";
+
+/// The version of the schema; 0 if there is none.
+pub(super) async fn version(client: &Client) -> Result<i64, Error> {
+    let exists = "SELECT to_regclass('majordomo.schema_version') IS NOT NULL";
+    if !client.query_one(exists, &[]).await?.try_get::<_, bool>(0)? {
+        return Ok(0);
+    }
+    let found = "SELECT version FROM majordomo.schema_version";
+    client.query_one(found, &[]).await?.try_get(0)
+}
+
 /// Runs the missing steps in one transaction. Processes that start together wait for one
 /// another and find nothing left to do. Returns the version of a schema that is newer.
 pub(super) async fn migrate(client: &mut Client, steps: &[&str]) -> Result<Option<i64>, Error> {
@@ -160,7 +194,7 @@ pub(super) async fn migrate(client: &mut Client, steps: &[&str]) -> Result<Optio
     let exists = "SELECT to_regnamespace('majordomo') IS NOT NULL,
                          to_regclass('majordomo.schema_version') IS NOT NULL";
     let exists = transaction.query_one(exists, &[]).await?;
-    // An account that may not create a schema can be given one.
+    // The schema may have been created for an account that may not create one.
     if !exists.try_get::<_, bool>(0)? {
         transaction.batch_execute("CREATE SCHEMA majordomo").await?;
     }

@@ -1,9 +1,9 @@
 //! PostgreSQL: rows in partitions by day, shared by any number of nodes.
 //!
-//! `session` connects and keeps deadlines, `migrations` has the tables, `partitions` the
-//! days, `insert` writes rows and `rollup` their sums in the same transaction, `reports`
-//! answers questions, `maintenance` recovers, forgets and checks, `reprice` corrects,
-//! `lease` keeps budgets, `access` keys and teams. A store blocks: use it outside of async tasks.
+//! `session` connects and enforces deadlines, `migrations` has the tables, `partitions` the
+//! days, `insert` writes rows and `rollup` their sums in the same transaction, `reports` runs
+//! queries, `maintenance` recovers, erases and checks, `reprice` corrects, `lease` stores
+//! budgets, `access` keys and teams. A store blocks: use it outside of async tasks.
 
 mod access;
 mod address;
@@ -38,12 +38,13 @@ use session::{MAINTENANCE, REPORT, Session, WRITE};
 
 pub use access::PostgresAccess;
 pub use address::{PostgresUrl, PostgresUrlError};
+pub(super) use session::inspect;
 
 /// A ledger in a PostgreSQL database, in the schema `majordomo`.
 pub struct PostgresStore {
     session: Session,
     known: Known,
-    /// The connection that `known` is of.
+    /// The connection to which `known` belongs.
     connection: u64,
 }
 
@@ -68,7 +69,7 @@ impl PostgresStore {
         self.session.place()
     }
 
-    /// Runs `work` with what is known of the database.
+    /// Runs `work` with the cache of the database.
     fn call<T>(
         &mut self,
         deadline: std::time::Duration,
@@ -84,7 +85,7 @@ impl PostgresStore {
             .session
             .call(deadline, async |client| work(client, &mut *known).await);
         if result.is_err() {
-            // What was rolled back must not be remembered.
+            // Names that were rolled back must not be cached.
             self.known = Known::default();
         }
         result

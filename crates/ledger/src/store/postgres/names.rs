@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use tokio_postgres::{Client, Error};
 
-/// Names remembered before the cache starts anew.
+/// Names in the cache before it is cleared.
 const REMEMBERED: usize = 16_384;
 
 /// The numbers of names. 0 is the empty one.
@@ -14,14 +14,15 @@ pub(super) struct NameIds {
 }
 
 impl NameIds {
-    /// The number of a name that was learned.
+    /// The number of a cached name.
     pub(super) fn id(&self, name: Option<&str>) -> i32 {
         let known = name.and_then(|name| self.known.get(name));
         known.copied().unwrap_or_default()
     }
 
-    /// Learns the numbers of names, and gives numbers to new ones. Each is committed at once:
-    /// a name without rows is harmless, and no transaction waits for another one's names.
+    /// Looks up the numbers of names, and assigns numbers to new ones. Each is committed at
+    /// once: a name without rows is harmless, and no transaction waits for another
+    /// transaction's names.
     pub(super) async fn learn(
         &mut self,
         client: &Client,

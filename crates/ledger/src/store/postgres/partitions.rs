@@ -12,7 +12,7 @@ use super::migrations::SCHEMA_LOCK;
 /// The tables that have a partition per day.
 const TABLES: [&str; 3] = ["request", "attempt", "correction"];
 
-/// The first id of a day, and that of the next one.
+/// The first ids of a day and of the next one.
 pub(super) fn id_range(day: Day) -> [RequestId; 2] {
     [day, day.minus(-1)].map(|day| RequestId::first_at(day.start_millis()))
 }
@@ -21,8 +21,8 @@ fn partition(table: &str, day: Day) -> String {
     format!("{table}_{}", day.to_string().replace('-', "_"))
 }
 
-/// Creates the partitions of days that have none. It is built aside and then attached, so
-/// that rows of other days can be written meanwhile.
+/// Creates the partitions of days that have none. A partition is built separately and then
+/// attached, so that rows of other days can be written in the meantime.
 pub(super) async fn ensure(client: &mut Client, days: &BTreeSet<Day>) -> Result<(), Error> {
     for day in days {
         let transaction = client.transaction().await?;
@@ -62,7 +62,7 @@ pub(super) async fn days(client: &Client) -> Result<Vec<Day>, Error> {
 pub(super) async fn remove(client: &mut Client, day: Day) -> Result<bool, Error> {
     let transaction = client.transaction().await?;
     lock(&transaction).await?;
-    // Another node may have been faster.
+    // Another node may have done it first.
     if !present(&transaction, day).await? {
         return Ok(false);
     }
@@ -79,8 +79,8 @@ pub(super) async fn remove(client: &mut Client, day: Day) -> Result<bool, Error>
 /// Rewrites the requests of a day, so that deleted values are not on its pages.
 pub(super) async fn rewrite_requests(client: &Client, day: Day) -> Result<(), Error> {
     let partition = partition("request", day);
-    // The first removes old versions of rows, which the second would copy for as long as a
-    // transaction of any database is older.
+    // The first statement removes old row versions, which the second would copy while an older
+    // transaction of any database is open.
     for vacuum in ["VACUUM", "VACUUM FULL"] {
         client
             .batch_execute(&format!("{vacuum} {partition}"))
@@ -89,7 +89,7 @@ pub(super) async fn rewrite_requests(client: &Client, day: Day) -> Result<(), Er
     Ok(())
 }
 
-/// Whether rows of the day were ever dropped: its rollups then have more than its rows.
+/// Whether rows of the day were ever dropped, so that its rollups exceed its rows.
 pub(super) async fn was_dropped(client: &Client, day: Day) -> Result<bool, Error> {
     let select = "SELECT dropped FROM day WHERE number = $1";
     let row = client.query_opt(select, &[&number(day)]).await?;

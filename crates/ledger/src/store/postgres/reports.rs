@@ -1,4 +1,4 @@
-//! Answers: usage from rollups, requests from the days.
+//! Reports: usage from rollups, requests from the days.
 
 use std::collections::HashMap;
 use std::sync::Arc;

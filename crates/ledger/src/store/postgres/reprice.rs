@@ -1,4 +1,4 @@
-//! Prices past attempts anew, by compensating rows.
+//! Reprices past attempts, with compensating rows.
 
 use tokio_postgres::{Client, Error, Row};
 
@@ -14,7 +14,7 @@ use super::partitions;
 use super::reports::quantities;
 use super::rollup::{self, Group, RollupChanges};
 
-/// Corrects the rows of the range, a day in one transaction.
+/// Corrects the rows of the range, in one transaction per day.
 pub(super) async fn reprice(
     client: &mut Client,
     known: &mut Known,
@@ -35,15 +35,15 @@ pub(super) async fn reprice(
     Ok(report)
 }
 
-/// Attempts that have a price of ours: not those that were free or paid by the client, or
-/// whose upstream reported its own cost.
+/// Attempts with our own price: not free ones, ones paid by the client, or ones with a cost
+/// reported by the upstream.
 const PAST: &str = "
     SELECT a.request, a.number, t.text, a.cost,
         (SELECT sum(c.difference)::bigint FROM correction c
          WHERE c.request = a.request AND c.number = a.number),
         r.key, r.team, r.model, a.target, r.tags,
         a.input, a.cache_read, a.cache_write_5m, a.cache_write_1h, a.image_input, a.output,
-        a.reasoning, a.images
+        a.reasoning, a.images, a.settle
     FROM attempt a JOIN request r ON r.id = a.request JOIN name t ON t.id = a.target
     WHERE a.request >= $1 AND a.request < $2 AND a.reported_cost IS NULL AND a.settle <> ALL($3)";
 
@@ -120,11 +120,11 @@ async fn reprice_day(
             target: row.try_get(8)?,
             tags: tags.map(|tag| known.names.id(Some(tag))).collect(),
         };
-        rollup.add(
-            request,
-            &group,
-            &rollup::of_correction(difference, charged.is_none()),
-        );
+        let settle: i16 = row.try_get(18)?;
+        let settle = SettleClass::from_number(settle.into());
+        let estimate = settle.is_some_and(SettleClass::is_estimate);
+        let amounts = rollup::of_correction(difference, charged.is_none(), estimate);
+        rollup.add(request, &group, &amounts);
         report.corrected += 1;
         report.difference += difference;
     }
@@ -132,7 +132,7 @@ async fn reprice_day(
     transaction.commit().await
 }
 
-/// What an attempt counts for now.
+/// The present cost of an attempt.
 fn charged(row: &Row) -> Result<Option<Cost>, Error> {
     let (cost, corrected): (Option<i64>, Option<i64>) = (row.try_get(3)?, row.try_get(4)?);
     let charged = match (cost, corrected) {

@@ -1,4 +1,4 @@
-//! Rollups, added to in the transaction that writes their rows.
+//! Rollups, updated in the transaction that writes their rows.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::request_id::RequestId;
 use crate::rows::{AttemptRow, SettleClass};
 
 /// The summed columns of both tables, in their order.
-pub(super) const COLUMNS: [&str; 15] = [
+pub(super) const COLUMNS: [&str; 17] = [
     "requests",
     "attempts",
     "input",
@@ -27,12 +27,14 @@ pub(super) const COLUMNS: [&str; 15] = [
     "estimated",
     "lost",
     "repriced",
+    "estimated_cost",
+    "estimated_correction",
 ];
 
-/// What is added to each column.
+/// The amount to add to each column.
 type Amounts = [i64; COLUMNS.len()];
 
-/// Whose usage it is: numbers of names.
+/// The party of the usage, as numbers of names.
 #[derive(Clone)]
 pub(super) struct Group {
     pub(super) key: i32,
@@ -54,6 +56,7 @@ pub(super) fn of_attempt(row: &AttemptRow) -> Amounts {
     let used = &row.used;
     let charged = row.charged();
     let estimated = matches!(row.settle, SettleClass::Partial | SettleClass::Estimated);
+    let cost = charged.unwrap_or_default().nanodollars();
     [
         i64::from(row.number == 1),
         1,
@@ -64,30 +67,36 @@ pub(super) fn of_attempt(row: &AttemptRow) -> Amounts {
         stored(used.output),
         stored(used.reasoning),
         stored(used.images),
-        charged.unwrap_or_default().nanodollars(),
+        cost,
         0,
         i64::from(charged.is_none()),
         i64::from(estimated),
         i64::from(row.settle == SettleClass::Lost),
         0,
+        if row.settle.is_estimate() { cost } else { 0 },
+        0,
     ]
 }
 
-/// The amounts of an attempt that was lost, which has an estimate only.
+/// The amounts of a lost attempt, which has only an estimate.
 pub(super) fn of_lost(number: i32, input: i64, cost: Option<i64>) -> Amounts {
     let mut amounts = Amounts::default();
     (amounts[0], amounts[1], amounts[2]) = (i64::from(number == 1), 1, input);
     amounts[9] = cost.unwrap_or_default();
     amounts[11] = i64::from(cost.is_none());
     amounts[13] = 1;
+    amounts[15] = amounts[9];
     amounts
 }
 
-/// The amounts of a correction.
-pub(super) fn of_correction(difference: Cost, was_unpriced: bool) -> Amounts {
+/// The amounts of a correction, perhaps of an estimate.
+pub(super) fn of_correction(difference: Cost, was_unpriced: bool, estimate: bool) -> Amounts {
     let mut amounts = Amounts::default();
     amounts[10] = difference.nanodollars();
     amounts[14] = i64::from(was_unpriced);
+    if estimate {
+        amounts[16] = difference.nanodollars();
+    }
     amounts
 }
 

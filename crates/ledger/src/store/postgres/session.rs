@@ -1,8 +1,8 @@
-//! One connection, used from one thread, and a deadline for everything.
+//! One connection, used from one thread, with a deadline for every call.
 //!
-//! The driver is asynchronous and the store is not: each call runs on a runtime of the
-//! session's own until it ends or its deadline passes. A connection that failed or timed
-//! out is closed, and the next call makes a new one.
+//! The driver is asynchronous and the store is not: each call runs on the session's own
+//! runtime until it ends or its deadline passes. A connection that failed or timed out is
+//! closed, and the next call opens a new one.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tokio_postgres::{Client, NoTls};
 
-use crate::store::StoreError;
+use crate::store::{StoreError, StoreSchema};
 
 use super::PostgresUrl;
 use super::migrations;
 use super::tls::RustlsConnect;
 
-/// How long a new connection may take, its migration included.
+/// How long a new connection may take, including its migration.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long the ordinary work of a writer may take.
 pub(super) const WRITE: Duration = Duration::from_secs(5);
@@ -33,16 +33,13 @@ pub(super) struct Session {
     client: Option<Client>,
     /// The number of this run, locked by the connection.
     run: i64,
-    /// Grows with each connection: what was remembered of the last one may be wrong.
+    /// Increases with each connection, because the cache of the previous one may be wrong.
     connections: u64,
 }
 
 impl Session {
     pub(super) fn open(url: PostgresUrl) -> Result<Self, StoreError> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|source| failed(&url, Box::new(source)))?;
+        let runtime = runtime(&url)?;
         let mut session = Self {
             runtime: Some(runtime),
             url,
@@ -54,12 +51,12 @@ impl Session {
         Ok(session)
     }
 
-    /// The number that open attempts of this connection have.
+    /// The number that marks open attempts of this connection.
     pub(super) fn run(&self) -> i64 {
         self.run
     }
 
-    /// Which connection this is, from 1.
+    /// The number of this connection, from 1.
     pub(super) fn connections(&self) -> u64 {
         self.connections
     }
@@ -121,7 +118,7 @@ impl Session {
                 self.client = Some(client);
                 Ok(value)
             }
-            // The next call must not find what this one left, such as a transaction.
+            // The next call must not find leftovers of this one, such as a transaction.
             Ok(Err(error)) => Err(failed(&self.url, Box::new(error))),
             Err(_) => Err(late(&self.url, deadline)),
         }
@@ -132,10 +129,28 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.client = None;
         if let Some(runtime) = self.runtime.take() {
-            // Waiting for its threads would block whoever drops the session.
+            // Waiting for its threads would block the thread that drops the session.
             runtime.shutdown_background();
         }
     }
+}
+
+/// Reads the schema of a database without changing it.
+pub(in crate::store) fn inspect(url: &PostgresUrl) -> Result<StoreSchema, StoreError> {
+    let reading = async {
+        let client = connect(url).await?;
+        let found = migrations::version(&client).await;
+        found.map_err(|error| failed(url, Box::new(error)))
+    };
+    let found = runtime(url)?.block_on(async { timeout(CONNECT, reading).await });
+    let found = found.unwrap_or_else(|_| Err(late(url, CONNECT)))?;
+    StoreSchema::of(url, found, migrations::STEPS.len() as i64)
+}
+
+fn runtime(url: &PostgresUrl) -> Result<Runtime, StoreError> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let built = builder.enable_all().build();
+    built.map_err(|source| failed(url, Box::new(source)))
 }
 
 /// A connection with our settings.
@@ -166,7 +181,8 @@ async fn connect(url: &PostgresUrl) -> Result<Client, StoreError> {
             })
     };
     let client = client.map_err(|error| failed(url, Box::new(error)))?;
-    // A server that lost sight of us releases our locks within a minute, not after hours.
+    // If the server loses the connection, it releases our locks within a minute instead of
+    // hours.
     let settings = "SET search_path TO majordomo, pg_catalog;
         SET synchronous_commit TO on;
         SET tcp_keepalives_idle TO 30; SET tcp_keepalives_interval TO 10;

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 
-/// Connects with the machine's roots, or with one root only.
+/// Connects with the machine's roots, or with a single root.
 #[derive(Clone)]
 pub(super) struct RustlsConnect {
     config: Arc<ClientConfig>,
@@ -92,7 +92,7 @@ pub(super) struct TlsSocket<S>(tokio_rustls::client::TlsStream<S>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for TlsSocket<S> {
     fn channel_binding(&self) -> ChannelBinding {
-        // The certificate is always verified, so a password is bound to its server anyway.
+        // The certificate is always verified, so the password reaches only its server anyway.
         ChannelBinding::none()
     }
 }

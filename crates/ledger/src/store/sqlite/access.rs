@@ -1,6 +1,6 @@
 //! Keys, teams and the audit log in `keys.db`, beside the ledger's own files.
 //!
-//! A file of its own: a key is frozen while the ledger writes or copies a day.
+//! In a separate file, so that a key can be frozen while the ledger writes or copies a day.
 
 use std::path::{Path, PathBuf};
 
@@ -67,7 +67,7 @@ impl SqliteAccess {
         &self.db
     }
 
-    /// Runs `work` in a transaction that sees no change of others.
+    /// Runs `work` in a transaction that excludes other writers.
     fn in_transaction<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, AccessError>,

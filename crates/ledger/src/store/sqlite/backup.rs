@@ -15,8 +15,8 @@ use super::{DAYS, MAIN, SqliteAccess, SqliteStore, make_private, schema};
 const PAGES: i32 = 1_000;
 
 impl SqliteStore {
-    /// Copies the ledger into an empty or new folder, and returns the number of days.
-    /// Rows that are written meanwhile may be missing from the copy.
+    /// Copies the ledger into an empty or new folder, and returns the number of days. Rows
+    /// that are written during the copy may be missing from it.
     ///
     /// # Errors
     ///
@@ -35,8 +35,8 @@ impl SqliteStore {
             return Err(StoreError::Refused(text));
         }
         make_private(&to.join(DAYS))?;
-        // Rollups first: a copy whose days are ahead is caught up, the other way round a
-        // day would have to be summed anew.
+        // Rollups first: if the copied days are ahead, the rollups catch up; otherwise a day
+        // would have to be summed again.
         copy(&self.main, &to.join(MAIN))?;
         let keys = SqliteAccess::path(&self.folder);
         if keys.is_file() {

@@ -1,14 +1,14 @@
-//! Opens a SQLite file: settings, and its schema brought up to date.
+//! Opens a SQLite file, with settings and an up-to-date schema.
 
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use crate::store::StoreError;
+use crate::store::{StoreError, StoreSchema};
 
-/// How long a statement waits for another process's lock. The writer repeats what failed,
-/// so this need not be long.
+/// How long a statement waits for another process's lock. The writer retries, so this need not
+/// be long.
 const BUSY: Duration = Duration::from_secs(1);
 
 /// Adds the file to an error of SQLite.
@@ -24,20 +24,42 @@ pub(super) fn open(path: &Path, steps: &[&str]) -> Result<Connection, StoreError
     make_private(path)?;
     let mut db = Connection::open(path).map_err(at(path))?;
     settings(&db).map_err(at(path))?;
-    let known = steps.len() as i64;
     let found = version(&db).map_err(at(path))?;
-    if found > known {
-        let place = path.display().to_string();
-        return Err(StoreError::Newer {
-            place,
-            found,
-            known,
-        });
-    }
-    if found < known {
+    if StoreSchema::of(path.display(), found, steps.len() as i64)? != StoreSchema::Current {
         migrate(&mut db, steps).map_err(at(path))?;
     }
     Ok(db)
+}
+
+/// Reads the schema of a file without changing it.
+pub(super) fn inspect(path: &Path, steps: &[&str]) -> Result<StoreSchema, StoreError> {
+    if !path.exists() {
+        return Ok(StoreSchema::Missing);
+    }
+    let db = open_to_read(path).map_err(at(path))?;
+    let found = version(&db).map_err(at(path))?;
+    StoreSchema::of(path.display(), found, steps.len() as i64)
+}
+
+/// Opens a file without changing it. If no process has the file open, even a reader creates its
+/// journals and leaves them behind, unless the file is declared immutable.
+fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-wal");
+    match path.to_str().filter(|_| cfg!(unix)) {
+        Some(name) if !Path::new(&journal).exists() => {
+            let name = name.replace('%', "%25");
+            let name = name.replace('?', "%3f").replace('#', "%23");
+            let uri = format!("file:{name}?immutable=1");
+            Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)
+        }
+        _ => {
+            let db = Connection::open_with_flags(path, flags)?;
+            db.busy_timeout(BUSY)?;
+            Ok(db)
+        }
+    }
 }
 
 /// Creates the file if it is missing, and lets only its owner read it. SQLite gives its
@@ -51,7 +73,7 @@ pub(super) fn make_private(path: &Path) -> Result<(), StoreError> {
     options.append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    // A file that may only be read is SQLite's to report.
+    // SQLite reports a file that is read-only.
     let Ok(_file) = options.open(path) else {
         return Ok(());
     };
@@ -72,8 +94,8 @@ pub(super) fn make_private(path: &Path) -> Result<(), StoreError> {
 pub(super) enum SyncMode {
     /// It survives a power cut.
     Now,
-    /// A power cut may undo it. Rollups that are then ahead of their rows are noticed and
-    /// summed anew.
+    /// A power cut may undo it. Rollups that are then ahead of their rows are detected and
+    /// summed again.
     Later,
 }
 
@@ -95,7 +117,7 @@ fn settings(db: &Connection) -> rusqlite::Result<()> {
     db.pragma_update(None, "cache_size", -512)
 }
 
-/// What SQLite finds wrong with a file.
+/// The problems that SQLite finds in a file.
 pub(super) fn damage(db: &Connection) -> Option<String> {
     let result = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
     let result: String = result.unwrap_or_else(|error| error.to_string());
@@ -106,8 +128,8 @@ fn version(db: &Connection) -> rusqlite::Result<i64> {
     db.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Runs the missing steps in one transaction. A second process waits for it and finds
-/// nothing left to do.
+/// Runs the missing steps in one transaction. A second process waits for it and finds nothing
+/// to do.
 fn migrate(db: &mut Connection, steps: &[&str]) -> rusqlite::Result<()> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let found = version(&transaction)?;

@@ -27,7 +27,7 @@ pub(super) struct DayFile {
     names: NameIds,
     prices: FastMap<i64, i64>,
     ids: KnownIds,
-    /// The last batch that `ids` knows of.
+    /// The last batch that `ids` covers.
     last_batch: i64,
 }
 
@@ -45,27 +45,27 @@ impl DayFile {
         })
     }
 
-    /// What is wrong with the file or its batches.
+    /// The problems of the file or its batches.
     pub(super) fn damage(&self) -> Option<String> {
         let unreadable = || sum_whole_day(&self.db).err().map(|error| error.to_string());
         damage(&self.db).or_else(unreadable)
     }
 
-    /// Whether the file has a request. Reads every batch of its time.
+    /// Whether the file has a request. Reads every batch of that time.
     pub(super) fn has_request(&self, id: RequestId) -> Result<bool, StoreError> {
         let found = find_request(&self.db, id).map_err(at(&self.path))?;
         Ok(found.is_some())
     }
 
-    /// Adds the requests that are not there yet as one batch, and returns their sums, unless
-    /// requests were withdrawn as well.
+    /// Adds the new requests as one batch, and returns their sums, unless requests were
+    /// withdrawn as well.
     pub(super) fn insert(
         &mut self,
         rows: &[&FinishedRow],
     ) -> Result<Option<FreshSums>, StoreError> {
         let result = self.insert_all(rows);
         if result.is_err() {
-            // What was rolled back must not be remembered.
+            // Names and ids that were rolled back must not be cached.
             let _ = self.db.execute_batch("ROLLBACK");
             self.names.clear();
             self.prices.clear();
@@ -77,7 +77,7 @@ impl DayFile {
         self.db.execute_batch("BEGIN IMMEDIATE")?;
         let last = last_batch(&self.db)?;
         if last != self.last_batch {
-            // Another process wrote to the file, or this one opened it just now.
+            // Another process wrote to the file, or this one has just opened it.
             let highest = "SELECT max(high) FROM batch";
             let highest: Option<[u8; 16]> = self.db.query_row(highest, [], |row| row.get(0))?;
             self.ids = KnownIds::of_file(highest.map(RequestId::from_bytes));
@@ -93,7 +93,7 @@ impl DayFile {
                 continue;
             }
             if self.is_stored(id)? {
-                // A request that is there may only have been called lost.
+                // An existing request may only have been marked as lost.
                 if !withdraw_lost(&self.db, row)? {
                     continue;
                 }
@@ -260,7 +260,7 @@ fn find_request(db: &Connection, id: RequestId) -> rusqlite::Result<Option<(i64,
     Ok(None)
 }
 
-/// Replaces the requests of a batch by what is left of each.
+/// Replaces the requests of a batch with their remaining parts.
 pub(super) fn rewrite_batch(
     db: &Connection,
     number: i64,
@@ -281,8 +281,8 @@ pub(super) fn rewrite_batch(
     Ok(())
 }
 
-/// Removes a request that was called lost, if the row has more than that. Returns whether
-/// there was one.
+/// Removes a request that was marked as lost, if the new row has more. Returns whether there
+/// was one.
 fn withdraw_lost(db: &Connection, row: &FinishedRow) -> rusqlite::Result<bool> {
     let lost = SettleClass::Lost;
     if row.attempts.iter().any(|attempt| attempt.settle == lost) {

@@ -1,4 +1,4 @@
-//! Sums of rows while they are inserted: a batch is rolled up without reading it again.
+//! Sums rows while they are inserted, so that a batch is rolled up without reading it again.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ pub(super) struct FreshSums {
 }
 
 impl FreshSums {
-    /// No sums yet, of what follows this batch.
+    /// Empty sums, for the rows that follow this batch.
     pub(super) fn after(batch: i64) -> Self {
         let day = DaySums {
             last_batch: batch,

@@ -1,33 +1,33 @@
-//! Which requests a day's file has, without asking the file for each.
+//! The requests that a day's file has, without querying the file for each.
 
 use crate::request_id::RequestId;
 
 use super::FastSet;
 
-/// Requests remembered one by one, before the older half is forgotten.
+/// Requests cached one by one, before the older half is dropped.
 const REMEMBERED: usize = 65_536;
 
-/// The requests of a file. Ids sort by the time of arrival, so one that is higher than
-/// everything that is not remembered is new.
+/// The requests of a file. Ids sort by time of arrival, so a request that is neither cached
+/// nor below the highest uncached one is new.
 #[derive(Default)]
 pub(super) struct KnownIds {
     newer: FastSet<RequestId>,
     older: FastSet<RequestId>,
-    /// The highest request that is in the file and not remembered.
+    /// The highest request that is in the file and not cached.
     highest_forgotten: Option<RequestId>,
 }
 
-/// What is known of a request.
+/// Whether a request is in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     Stored,
     New,
-    /// The file has to be asked.
+    /// The file has to be queried.
     Unclear,
 }
 
 impl KnownIds {
-    /// Of a file whose highest request is this one.
+    /// For a file whose highest request is this one.
     pub(super) fn of_file(highest: Option<RequestId>) -> Self {
         Self {
             highest_forgotten: highest,
@@ -45,7 +45,7 @@ impl KnownIds {
         }
     }
 
-    /// Remembers requests that were written.
+    /// Caches written requests.
     pub(super) fn extend(&mut self, ids: impl Iterator<Item = RequestId>) {
         self.newer.extend(ids);
         if self.newer.len() >= REMEMBERED {

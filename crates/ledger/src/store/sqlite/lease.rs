@@ -8,7 +8,7 @@ use crate::civil::quarter_of_millis;
 use crate::money::Cost;
 use crate::store::{Lease, LeaseDecision, LeaseRequest, Opening};
 
-/// Grants what is left, at most what is asked for, to a run. Runs in a transaction.
+/// Grants a run the remainder, up to the requested amount. Runs in a transaction.
 pub(super) fn grant(
     main: &Connection,
     ask: &LeaseRequest,
@@ -42,7 +42,7 @@ pub(super) fn grant(
     })
 }
 
-/// Whether a window, or the one before, was spent from.
+/// Whether a window, or the previous one, has spending.
 fn is_known(main: &Connection, budget: &str, window: i64) -> rusqlite::Result<bool> {
     main.query_row(
         "SELECT EXISTS (SELECT 1 FROM budget_window
@@ -53,7 +53,7 @@ fn is_known(main: &Connection, budget: &str, window: i64) -> rusqlite::Result<bo
     )
 }
 
-/// What a payer was charged, from rollups.
+/// A payer's charges, from rollups.
 fn cost_of(main: &Connection, opening: &Opening) -> rusqlite::Result<Cost> {
     let (filter, name) = match opening.payer.column() {
         Some((column, name)) => {
@@ -70,7 +70,7 @@ fn cost_of(main: &Connection, opening: &Opening) -> rusqlite::Result<Cost> {
     Ok(Cost::from_nanodollars(sum))
 }
 
-/// What is settled or leased of a window.
+/// The settled or leased amount of a window.
 fn taken(main: &Connection, budget: &str, window: i64) -> rusqlite::Result<Cost> {
     let taken = main
         .prepare_cached(
@@ -81,7 +81,7 @@ fn taken(main: &Connection, budget: &str, window: i64) -> rusqlite::Result<Cost>
     Ok(Cost::from_nanodollars(taken))
 }
 
-/// Settles what was spent of a lease, once. Runs in a transaction.
+/// Settles the spent amount of a lease, once. Runs in a transaction.
 pub(super) fn close(main: &Connection, lease: &Lease, spent: Cost) -> rusqlite::Result<()> {
     let closed = main
         .prepare_cached("DELETE FROM lease WHERE id = ?1 AND budget = ?2 AND window = ?3")?

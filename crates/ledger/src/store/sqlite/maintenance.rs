@@ -19,7 +19,7 @@ use super::run_lock;
 use super::{DAYS, SqliteStore};
 
 impl SqliteStore {
-    /// Turns open attempts of runs that are over into `lost` rows.
+    /// Turns open attempts of ended runs into `lost` rows.
     pub(super) fn recover_open(&mut self) -> Result<u64, StoreError> {
         for run in run_lock::all(&self.folder) {
             self.run.is_over(&run);
@@ -60,9 +60,10 @@ impl SqliteStore {
     pub(super) fn drop_days(&mut self, before: Day) -> Result<Vec<Day>, StoreError> {
         let mut dropped = Vec::new();
         for day in self.stored_days()?.into_iter().filter(|day| *day < before) {
-            // What was not summed yet is summed first: rollups outlive their rows.
+            // Rows that are not summed yet are summed first, because rollups outlive their
+            // rows.
             match self.roll_up(day, None) {
-                // What cannot be read is no reason to keep the file.
+                // A file is removed even if it cannot be read.
                 Err(error) if error.is_damage() => {}
                 result => result?,
             }

@@ -1,9 +1,9 @@
-//! SQLite: one file per day for rows, and `ledger.db` for what outlives them.
+//! SQLite: one file per day for rows, and `ledger.db` for everything that outlives them.
 //!
 //! `day_file` adds and reads batches of rows in the form of `packed`, `rollup` sums them,
-//! `reports` answers questions, `maintenance` checks, forgets and drops, `reprice` corrects,
-//! `lease` keeps budgets, `backup` copies, `access` keeps keys and teams. Several processes
-//! may use one folder; SQLite's locks order them.
+//! `reports` runs queries, `maintenance` checks, erases and drops, `reprice` corrects, `lease`
+//! stores budgets, `backup` copies, `access` stores keys and teams. Several processes may use
+//! one folder; SQLite's locks serialize them.
 
 mod access;
 mod backup;
@@ -34,7 +34,7 @@ use crate::report::{
 };
 use crate::request_id::RequestId;
 use crate::rows::{FinishedRow, LedgerEntry, OpenAttempt};
-use crate::store::{Lease, LeaseDecision, LeaseRequest, RepriceFn, Store, StoreError};
+use crate::store::{Lease, LeaseDecision, LeaseRequest, RepriceFn, Store, StoreError, StoreSchema};
 
 pub use access::SqliteAccess;
 use connection::{SyncMode, at, open, set_sync};
@@ -43,8 +43,8 @@ use fresh_sums::FreshSums;
 use names::NameIds;
 use run_lock::RunLock;
 
-/// Maps that are asked several times per request. Their keys are partly the clients', so
-/// the hash is seeded.
+/// A hash for maps that are read several times per request. Clients choose some of the keys,
+/// so it is seeded.
 type FastMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 type FastSet<K> = HashSet<K, foldhash::fast::RandomState>;
 
@@ -52,8 +52,8 @@ type FastSet<K> = HashSet<K, foldhash::fast::RandomState>;
 const MAIN: &str = "ledger.db";
 /// The folder of the days.
 const DAYS: &str = "days";
-/// Entries of a commit under load, and how many such commits may pass before one waits for
-/// the disk: about half a second.
+/// The entries of a commit under load, and how many such commits may pass before one is
+/// synced: about half a second.
 const LARGE: usize = 64;
 const UNSYNCED: u32 = 12;
 /// Day files kept open: today's, and its neighbours' around midnight.
@@ -69,8 +69,13 @@ pub struct SqliteStore {
     run: RunLock,
     /// Requests with open attempts in the store.
     open: FastSet<RequestId>,
-    /// Commits since the last one that waited for the disk.
+    /// Commits since the last synced one.
     unsynced: u32,
+}
+
+/// Reads the schema of the ledger in a folder without changing it.
+pub(super) fn inspect(folder: &Path) -> Result<StoreSchema, StoreError> {
+    connection::inspect(&folder.join(MAIN), schema::MAIN)
 }
 
 impl SqliteStore {
@@ -152,19 +157,19 @@ impl SqliteStore {
             .and_then(|()| work(&self.main, &mut self.names))
             .and_then(|value| self.main.execute_batch("COMMIT").map(|()| value));
         if result.is_err() {
-            // What was rolled back must not be remembered.
+            // Names that were rolled back must not be cached.
             let _ = self.main.execute_batch("ROLLBACK");
             self.names.clear();
         }
         result.map_err(at(&self.main_path))
     }
 
-    /// Sums what a day has more than its rollups.
+    /// Sums the rows of a day that its rollups lack.
     fn roll_up(&mut self, day: Day, fresh: Option<FreshSums>) -> Result<(), StoreError> {
         self.day(day)?;
         let (_, file) = self.days.pop().expect("just opened");
         let result = self.in_main(|main, names| rollup::roll_up(main, names, day, &file, fresh));
-        // Two files were read: damage is reported of the one that has it.
+        // Two files were read: damage is reported for the damaged one.
         let result = result.map_err(|error| match error {
             StoreError::Sqlite { source, .. } if error.is_damage() && file.damage().is_some() => {
                 at(&file.path)(source)
@@ -189,7 +194,7 @@ impl SqliteStore {
             set_sync(&file.db, sync).map_err(at(&file.path))?;
             let result = file.insert(&rows);
             if result.is_err() {
-                // A file that was removed or replaced under us is opened anew.
+                // A file that was removed or replaced is reopened.
                 self.days.retain(|(open, _)| *open != day);
             }
             self.roll_up(day, result?)?;
@@ -197,8 +202,8 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Under load only some commits wait for the disk: waiting for each takes a third of the
-    /// writer's time.
+    /// Under load, only some commits are synced: syncing each takes a third of the writer's
+    /// time.
     fn next_sync(&mut self, entries: usize) -> SyncMode {
         if entries < LARGE || self.unsynced >= UNSYNCED {
             self.unsynced = 0;
@@ -271,10 +276,10 @@ impl Store for SqliteStore {
     }
 
     fn recover(&mut self) -> Result<u64, StoreError> {
-        // Rows of a crash between the two files.
+        // Rows from before a crash between the two files.
         for day in self.stored_days()? {
             match self.roll_up(day, None) {
-                // The other days are as good as ever.
+                // The other days are not affected.
                 Err(error) if error.is_damage() => {
                     tracing::warn!(%error, "a day of the ledger is damaged");
                 }

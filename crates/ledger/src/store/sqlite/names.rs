@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::FastMap;
 
-/// Names remembered before the cache starts anew.
+/// Names in the cache before it is cleared.
 const REMEMBERED: usize = 4_096;
 
 /// The names of a file. Valid for as long as no transaction is rolled back.
@@ -44,7 +44,7 @@ impl NameIds {
     }
 }
 
-/// The number of a name that exists.
+/// The number of an existing name.
 pub(super) fn find(db: &Connection, name: &str) -> rusqlite::Result<Option<i64>> {
     let mut select = db.prepare_cached("SELECT id FROM name WHERE text = ?1")?;
     select.query_row(params![name], |row| row.get(0)).optional()

@@ -1,4 +1,4 @@
-//! Requests as a day's file holds them: numbers, packed into batches.
+//! The form of requests in a day's file: numbers, packed into batches.
 //!
 //! A commit writes one batch, whatever the number of its requests, so a request costs its
 //! encoding and a share of a page instead of rows in several trees. Names and prices are
@@ -87,12 +87,18 @@ impl PackedAttempt {
         self.settle == SettleClass::Lost.number()
     }
 
+    /// Whether some of its amounts are our own count or guess.
+    pub(super) fn is_estimate(&self) -> bool {
+        SettleClass::from_number(self.settle).is_some_and(SettleClass::is_estimate)
+    }
+
     /// What it adds to sums.
     pub(super) fn sums(&self) -> UsageSums {
         let used = &self.used;
         let charged = self.reported_cost.or(self.cost);
         let settle = SettleClass::from_number(self.settle);
         let estimated = matches!(settle, Some(SettleClass::Partial | SettleClass::Estimated));
+        let cost = Cost::from_nanodollars(charged.unwrap_or_default());
         UsageSums {
             requests: u64::from(self.number == 1),
             attempts: 1,
@@ -103,7 +109,11 @@ impl PackedAttempt {
             output: used.output,
             reasoning: used.reasoning,
             images: used.images,
-            cost: Cost::from_nanodollars(charged.unwrap_or_default()),
+            cost,
+            estimated_cost: match self.is_estimate() {
+                true => cost,
+                false => Cost::ZERO,
+            },
             unpriced: u64::from(charged.is_none()),
             estimated: u64::from(estimated),
             lost: u64::from(self.is_lost()),
@@ -123,7 +133,7 @@ pub(super) fn unpack(mut batch: &[u8]) -> impl Iterator<Item = rusqlite::Result<
                 Ok(request)
             }
             Err(error) => {
-                // What follows a damaged request cannot be found.
+                // Requests after a damaged one cannot be found.
                 batch = &[];
                 let error = Box::new(error);
                 Err(rusqlite::Error::FromSqlConversionFailure(

@@ -1,4 +1,4 @@
-//! Answers: usage from rollups, requests from the days.
+//! Reports: usage from rollups, requests from the days.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -108,7 +108,7 @@ fn day_requests(
     Ok(found)
 }
 
-/// A query's conditions, by the numbers of a day's names.
+/// A query's conditions, as numbers of a day's names.
 struct Filter {
     key: Option<i64>,
     team: Option<i64>,

@@ -1,4 +1,4 @@
-//! Prices past attempts anew, by compensating rows.
+//! Reprices past attempts, with compensating rows.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::connection::at;
 use super::day_file::DayFile;
 use super::packed::PackedAttempt;
 
-/// An attempt of ours and what it counts for now.
+/// An attempt with our own price, and its present cost.
 struct PastAttempt {
     request: RequestId,
     attempt: PackedAttempt,
@@ -44,7 +44,7 @@ impl SqliteStore {
             let path = file.path.clone();
             let result = reprice_day(file, [since, until], made, price, &mut report);
             if result.is_err() {
-                // Ends a transaction that was left open.
+                // Rolls back a transaction that was left open.
                 self.days.retain(|(open, _)| *open != day);
             }
             result.map_err(at(&path))?;
@@ -86,8 +86,8 @@ fn reprice_day(
         let mut insert = file.db.prepare_cached(
             "INSERT OR IGNORE INTO correction
                  (request, number, made, price, difference, was_unpriced, target, key, team,
-                  model, tags)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                  model, tags, estimated)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?;
         let [key, team, model, tags] = attempt.names;
         let inserted = insert.execute(params![
@@ -102,6 +102,7 @@ fn reprice_day(
             team,
             model,
             tags,
+            attempt.attempt.is_estimate(),
         ])?;
         report.corrected += inserted as u64;
         report.difference += difference;
@@ -109,8 +110,7 @@ fn reprice_day(
     file.db.execute_batch("COMMIT")
 }
 
-/// Attempts that have a price of ours: not those that were free, or whose upstream reported
-/// its own cost.
+/// Attempts with our own price: not free ones, or ones with a cost reported by the upstream.
 fn past_attempts(file: &DayFile, [since, until]: [i64; 2]) -> rusqlite::Result<Vec<PastAttempt>> {
     let corrected = corrections(file)?;
     let unpriced = [SettleClass::Free, SettleClass::ClientPaid].map(SettleClass::number);

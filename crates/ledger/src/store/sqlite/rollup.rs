@@ -1,9 +1,9 @@
 //! Rollups: sums per quarter hour, made from the rows of the days.
 //!
-//! A day's rollups are a function of its file. `rolled` remembers how far a day has been
-//! summed, in the same transaction as the sums: a crash between the two files is caught
-//! up, and rows that a damaged journal lost are noticed and the day is summed anew. Rows
-//! that were withdrawn are subtracted once.
+//! A day's rollups are a function of its file. `rolled` records how far a day has been summed,
+//! in the same transaction as the sums. So the sums catch up after a crash between the two
+//! files, and if a damaged journal lost rows, this is detected and the day is summed again.
+//! Withdrawn rows are subtracted once.
 
 use std::collections::HashMap;
 
@@ -23,11 +23,13 @@ use super::packed::{PackedRequest, unpack};
 /// Quarter hours of a day.
 const QUARTERS: i64 = 86_400_000 / QUARTER_MS;
 
-/// Sums of one rollup row; corrections apart.
+/// Sums of one rollup row; corrections are separate.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct RollupSums {
     pub(super) sums: UsageSums,
     pub(super) correction: Cost,
+    /// Of this, what corrects estimates.
+    pub(super) estimated_correction: Cost,
     pub(super) repriced: u64,
 }
 
@@ -37,7 +39,7 @@ pub(super) struct DaySums {
     pub(super) groups: FastMap<(i64, [i64; 4]), RollupSums>,
     /// By the number of the joined tags.
     pub(super) tags: FastMap<(i64, i64), RollupSums>,
-    /// What is to be subtracted.
+    /// The amounts to subtract.
     pub(super) withdrawn: FastMap<(i64, [i64; 4]), RollupSums>,
     pub(super) last_batch: i64,
     pub(super) last_correction: i64,
@@ -52,7 +54,7 @@ pub(super) fn sum_whole_day(file: &Connection) -> rusqlite::Result<DaySums> {
     Ok(day)
 }
 
-/// Sums what follows these sequence numbers.
+/// Sums the rows after these sequence numbers.
 fn sum_day(file: &Connection, after: Rolled) -> rusqlite::Result<DaySums> {
     let mut day = DaySums {
         last_batch: after.batch,
@@ -98,7 +100,7 @@ impl DaySums {
 
 fn add_corrections(file: &Connection, day: &mut DaySums) -> rusqlite::Result<()> {
     let mut select = file.prepare_cached(
-        "SELECT seq, request, target, key, team, model, tags, difference, was_unpriced
+        "SELECT seq, request, target, key, team, model, tags, difference, was_unpriced, estimated
          FROM correction WHERE seq > ?1",
     )?;
     let mut rows = select.query([day.last_correction])?;
@@ -112,6 +114,9 @@ fn add_corrections(file: &Connection, day: &mut DaySums) -> rusqlite::Result<()>
         let grouped = day.groups.entry((quarter, group)).or_default();
         for sums in [Some(grouped), tagged].into_iter().flatten() {
             sums.correction += difference;
+            if row.get(9)? {
+                sums.estimated_correction += difference;
+            }
             sums.repriced += repriced;
         }
         day.last_correction = day.last_correction.max(row.get(0)?);
@@ -119,7 +124,7 @@ fn add_corrections(file: &Connection, day: &mut DaySums) -> rusqlite::Result<()>
     Ok(())
 }
 
-/// Attempts that were called lost. They have no tags.
+/// Attempts that were marked as lost. They have no tags.
 fn add_withdrawn(file: &Connection, day: &mut DaySums) -> rusqlite::Result<()> {
     let mut select = file.prepare_cached(
         "SELECT seq, request, number, target, key, team, model, input, cost
@@ -128,13 +133,15 @@ fn add_withdrawn(file: &Connection, day: &mut DaySums) -> rusqlite::Result<()> {
     let mut rows = select.query([day.last_withdrawn])?;
     while let Some(row) = rows.next()? {
         let quarter = quarter_of_millis(RequestId::from_bytes(row.get(1)?).millis());
-        let cost: Option<i64> = row.get(8)?;
+        let known: Option<i64> = row.get(8)?;
+        let cost = Cost::from_nanodollars(known.unwrap_or_default());
         let sums = UsageSums {
             requests: u64::from(row.get::<_, i64>(2)? == 1),
             attempts: 1,
             input: row.get(7).map(restored)?,
-            cost: Cost::from_nanodollars(cost.unwrap_or_default()),
-            unpriced: u64::from(cost.is_none()),
+            cost,
+            estimated_cost: cost,
+            unpriced: u64::from(known.is_none()),
             lost: 1,
             ..UsageSums::default()
         };
@@ -156,7 +163,7 @@ pub(super) fn roll_up(
     fresh: Option<FreshSums>,
 ) -> rusqlite::Result<()> {
     let before = rolled(main, day)?;
-    // Only our rows are missing from the rollups, and only we have summed them.
+    // Only this process's rows are missing from the rollups, and this process has their sums.
     if let Some(mut fresh) = fresh.filter(|fresh| fresh.after == before.batch) {
         fresh.day.last_correction = before.correction;
         fresh.day.last_withdrawn = before.withdrawn;
@@ -172,11 +179,11 @@ pub(super) fn roll_up(
     let (batches, corrections) = (last("batch")?, last("correction")?);
     if from.batch > batches || from.correction > corrections {
         if from.dropped {
-            // The rollups also have rows that are gone for good.
+            // The rollups also include rows that have been removed.
             (from.batch, from.correction) = (batches, corrections);
         } else {
             remove(main, day)?;
-            // What was withdrawn is not among the rows that are summed anew.
+            // Withdrawn rows are not among the rows that are summed again.
             (from.batch, from.correction, from.withdrawn) = (0, 0, last("withdrawn")?);
         }
     }
@@ -188,7 +195,7 @@ pub(super) fn roll_up(
     add_sums(main, names, day, from, &sums, &file.names()?)
 }
 
-/// Adds sums to the rollups, and notes how far the day is summed now.
+/// Adds sums to the rollups, and records how far the day has been summed.
 fn add_sums(
     main: &Connection,
     names: &mut NameIds,
@@ -247,7 +254,7 @@ pub(super) struct Rolled {
     pub(super) batch: i64,
     correction: i64,
     withdrawn: i64,
-    /// Whether its rows were dropped once: the rollups then have more than the rows.
+    /// Whether its rows were ever dropped, so that the rollups exceed the rows.
     pub(super) dropped: bool,
 }
 
@@ -263,7 +270,7 @@ fn set_rolled(main: &Connection, day: Day, rolled: Rolled) -> rusqlite::Result<(
     Ok(())
 }
 
-/// Records that a day's rows are gone. Late ones start a new file, which is summed from its
+/// Records that a day's rows were removed. Late rows start a new file, which is summed from its
 /// beginning.
 pub(super) fn set_dropped(main: &Connection, day: Day) -> rusqlite::Result<()> {
     let dropped = Rolled {
@@ -274,7 +281,8 @@ pub(super) fn set_dropped(main: &Connection, day: Day) -> rusqlite::Result<()> {
 }
 
 /// The sums in the order of the tables' columns.
-const VALUES: &str = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?20";
+const VALUES: &str = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?20,
+    ?21, ?22";
 const ADDED: &str = "requests = requests + excluded.requests,
     attempts = attempts + excluded.attempts, input = input + excluded.input,
     cache_read = cache_read + excluded.cache_read,
@@ -284,9 +292,11 @@ const ADDED: &str = "requests = requests + excluded.requests,
     images = images + excluded.images, cost = cost + excluded.cost,
     correction = correction + excluded.correction, unpriced = unpriced + excluded.unpriced,
     estimated = estimated + excluded.estimated, lost = lost + excluded.lost,
-    repriced = repriced + excluded.repriced";
+    repriced = repriced + excluded.repriced,
+    estimated_cost = estimated_cost + excluded.estimated_cost,
+    estimated_correction = estimated_correction + excluded.estimated_correction";
 
-/// Binds sums, or what is to be subtracted.
+/// Binds sums, or amounts to subtract.
 fn bind(
     statement: &mut rusqlite::Statement<'_>,
     row: &RollupSums,
@@ -313,7 +323,9 @@ fn bind(
     for (index, value) in (1..).zip(values) {
         statement.raw_bind_parameter(index, value)?;
     }
-    statement.raw_bind_parameter(20, count(row.repriced))
+    statement.raw_bind_parameter(20, count(row.repriced))?;
+    statement.raw_bind_parameter(21, sign * sums.estimated_cost.nanodollars())?;
+    statement.raw_bind_parameter(22, sign * row.estimated_correction.nanodollars())
 }
 
 /// How far a day has been summed.

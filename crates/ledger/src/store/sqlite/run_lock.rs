@@ -1,7 +1,7 @@
-//! Which processes are alive: each holds a lock on a file of its own.
+//! Detects which processes are alive: each holds a lock on its own file.
 //!
-//! The system releases the lock when the process dies, whatever killed it. So a file that
-//! can be locked belongs to a run that is over.
+//! The system releases the lock when the process dies, for whatever reason. So a file that can
+//! be locked belongs to an ended run.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ impl RunLock {
         &self.name
     }
 
-    /// Whether the run of this name is over. Removes its file.
+    /// Whether the run of this name has ended. Removes its file.
     pub(super) fn is_over(&self, name: &str) -> bool {
         if name == self.name {
             return false;

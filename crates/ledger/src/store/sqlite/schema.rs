@@ -41,14 +41,19 @@ pub(super) const MAIN: &[&str] = &[
      CREATE INDEX lease_by_budget ON lease (budget, window);",
     // 3: how far withdrawn rows are in the rollups.
     "ALTER TABLE rolled ADD COLUMN withdrawn INTEGER NOT NULL DEFAULT 0;",
-    // 4: days have batches. What was summed of their rows is summed anew, because it is more
-    // than any file has.
+    // 4: days have batches. Days are summed again, because their recorded positions exceed
+    // those of any file.
     "ALTER TABLE rolled RENAME COLUMN attempt TO batch;
+     UPDATE rolled SET batch = 9223372036854775807 WHERE dropped = 0;",
+    // 5: the cost of what no provider counted. Summed anew, as in step 4.
+    "ALTER TABLE rollup ADD COLUMN estimated_cost INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE rollup ADD COLUMN estimated_correction INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE tag_rollup ADD COLUMN estimated_cost INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE tag_rollup ADD COLUMN estimated_correction INTEGER NOT NULL DEFAULT 0;
      UPDATE rolled SET batch = 9223372036854775807 WHERE dropped = 0;",
 ];
 
-/// A day's file: the rows themselves. It has its own names, so that dropping it drops
-/// them, too.
+/// A day's file: the rows themselves. It has its own names, so that they are dropped with it.
 pub(super) const DAY: &[&str] = &[
     // 1
     "CREATE TABLE name (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
@@ -72,7 +77,7 @@ pub(super) const DAY: &[&str] = &[
          seq INTEGER PRIMARY KEY, request BLOB NOT NULL, number INTEGER NOT NULL,
          made INTEGER NOT NULL, price INTEGER NOT NULL, difference INTEGER NOT NULL,
          was_unpriced INTEGER NOT NULL, UNIQUE (request, number, made));",
-    // 2: attempts that were called lost, until their own rows arrived.
+    // 2: attempts that were marked as lost until their own rows arrived.
     "CREATE TABLE withdrawn (
          seq INTEGER PRIMARY KEY, request BLOB NOT NULL, number INTEGER NOT NULL,
          target INTEGER NOT NULL, key INTEGER NOT NULL, team INTEGER NOT NULL,
@@ -91,4 +96,6 @@ pub(super) const DAY: &[&str] = &[
             tags = r.tags
      FROM attempt a JOIN request r ON r.id = a.request
      WHERE a.request = correction.request AND a.number = correction.number;",
+    // 4: whether a correction is one of an estimate.
+    "ALTER TABLE correction ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;",
 ];

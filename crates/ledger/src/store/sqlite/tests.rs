@@ -53,8 +53,8 @@ fn a_day_with_a_row_per_attempt_is_packed_and_summed_again() {
     for number in 1..=3 {
         db.execute(
             "INSERT INTO attempt VALUES (NULL, ?1, ?2, 0, 3, NULL, 10, 0, 0, 0, 0, 4, 0, 0, 9,
-                 NULL, 0, 0)",
-            params![id.bytes(), number],
+                 NULL, ?3, 0)",
+            params![id.bytes(), number, if number == 2 { 2 } else { 0 }],
         )
         .unwrap();
     }
@@ -80,6 +80,7 @@ fn a_day_with_a_row_per_attempt_is_packed_and_summed_again() {
     let sums = &usage[0].sums;
     assert_eq!((sums.requests, sums.attempts, sums.input), (1, 3, 30));
     assert_eq!(sums.cost, Cost::from_nanodollars(3 * 9 + 5));
+    assert_eq!(sums.estimated_cost, Cost::from_nanodollars(9));
     let query = RequestQuery {
         limit: 9,
         ..RequestQuery::default()
@@ -89,4 +90,41 @@ fn a_day_with_a_row_per_attempt_is_packed_and_summed_again() {
     assert_eq!(found[0].attempts.len(), 3);
     assert_eq!(found[0].correction, Cost::from_nanodollars(5));
     assert_eq!(store.verify().unwrap().problems, [] as [&str; 0]);
+}
+
+/// A file and its journals, with what they contain.
+fn contents(folder: &std::path::Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| path.is_file())
+        .map(|path| (path.clone(), std::fs::read(path).unwrap()))
+        .collect()
+}
+
+#[test]
+fn the_schema_is_read_without_changing_the_ledger() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("50% #1?");
+    std::fs::create_dir(&folder).unwrap();
+    assert_eq!(inspect(&folder).unwrap(), StoreSchema::Missing);
+    assert_eq!(contents(&folder).len(), 0);
+
+    open_older(&folder.join(MAIN), &schema::MAIN[..1]);
+    let before = contents(&folder);
+    assert_eq!(inspect(&folder).unwrap(), StoreSchema::Older);
+    assert_eq!(contents(&folder), before);
+
+    let store = SqliteStore::open(&folder).unwrap();
+    assert_eq!(inspect(&folder).unwrap(), StoreSchema::Current, "in use");
+    drop(store);
+    let before = contents(&folder);
+    assert_eq!(inspect(&folder).unwrap(), StoreSchema::Current);
+    assert_eq!(contents(&folder), before);
+
+    let main = rusqlite::Connection::open(folder.join(MAIN)).unwrap();
+    main.pragma_update(None, "user_version", 1_000).unwrap();
+    drop(main);
+    let newer = inspect(&folder).unwrap_err();
+    assert!(matches!(newer, StoreError::Newer { found: 1_000, .. }));
 }

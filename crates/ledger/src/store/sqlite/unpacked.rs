@@ -17,7 +17,7 @@ pub(super) fn convert(db: &mut Connection) -> rusqlite::Result<()> {
         return Ok(());
     }
     let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have been faster.
+    // Another process may have done it first.
     if is_old(&change)? {
         let requests = requests(&change)?;
         for batch in requests.chunks(BATCH) {

@@ -90,7 +90,7 @@ pub(crate) fn what_was_written_is_read_back_field_by_field(place: &dyn Place) {
         attempts: found[0].attempts.clone(),
     };
     assert_eq!(stored, row);
-    // What the upstream reported counts.
+    // The cost reported by the upstream counts.
     assert_eq!(total(&mut *store).cost, Cost::from_nanodollars(123));
 }
 
@@ -357,7 +357,7 @@ pub(crate) fn repricing_writes_compensating_rows_and_the_old_report_stays(place:
     };
     let report = reprice(NOON + 1);
     assert_eq!((report.attempts, report.corrected), (2, 2));
-    // The same prices again: nothing is left to correct.
+    // The same prices again: there is nothing to correct.
     assert_eq!(reprice(NOON + 2).corrected, 0);
     let double = SIMPLE_COST + SIMPLE_COST;
     let sums = total(&mut *store);
@@ -368,6 +368,52 @@ pub(crate) fn repricing_writes_compensating_rows_and_the_old_report_stays(place:
     };
     assert_eq!(store.usage(&recorded).unwrap(), before);
     assert_eq!(store.verify().unwrap().problems, [] as [&str; 0]);
+}
+
+pub(crate) fn the_cost_of_estimates_is_apart_before_and_after_a_correction(place: &dyn Place) {
+    let mut store = place.open();
+    for (random, settle) in [
+        (1, SettleClass::Reported),
+        (2, SettleClass::Partial),
+        (3, SettleClass::Estimated),
+        (4, SettleClass::Free),
+    ] {
+        let mut row = attempt(1, "up/m", 100, 10);
+        row.settle = settle;
+        let mut row = finished(RequestId::new(NOON, random), "laptop", vec![row]);
+        row.request.tags = vec!["project=x".into()];
+        store.write(&[LedgerEntry::Finished(row)]).unwrap();
+    }
+    // One was open when its process died, and its row arrives after all.
+    let late = RequestId::new(NOON, 5);
+    store.write(&[opened(late, 1)]).unwrap();
+    place.close(store);
+    let mut store = place.open();
+    store.recover().unwrap();
+    let guess = Cost::from_nanodollars(500_000);
+    let sums = total(&mut *store);
+    assert_eq!(sums.estimated_cost, SIMPLE_COST + SIMPLE_COST + guess);
+    let row = finished(late, "laptop", vec![attempt(1, "up/m", 100, 10)]);
+    store.write(&[LedgerEntry::Finished(row)]).unwrap();
+    let sums = total(&mut *store);
+    assert_eq!(sums.estimated_cost, SIMPLE_COST + SIMPLE_COST);
+    assert_eq!((sums.estimated, sums.lost), (2, 0));
+    let tagged = store.usage(&by(GroupBy::Tag)).unwrap();
+    assert_eq!(tagged[0].sums.estimated_cost, SIMPLE_COST + SIMPLE_COST);
+
+    let double = Arc::new(card("2", "20"));
+    let (since, until) = (all().since_millis, all().until_millis);
+    let mut price = |_: &majordomo_ledger::RepriceSubject| Some(Arc::clone(&double));
+    store.reprice(since, until, NOON + 1, &mut price).unwrap();
+    let twice = |cost: Cost| cost + cost;
+    let sums = total(&mut *store);
+    assert_eq!(sums.estimated_cost, twice(SIMPLE_COST + SIMPLE_COST));
+    let recorded = UsageQuery {
+        as_recorded: true,
+        ..all()
+    };
+    let recorded = store.usage(&recorded).unwrap()[0].sums;
+    assert_eq!(recorded.estimated_cost, SIMPLE_COST + SIMPLE_COST);
 }
 
 fn cents(n: i64) -> Cost {
@@ -488,7 +534,7 @@ pub(crate) fn a_new_budget_begins_with_what_its_window_has_cost(place: &dyn Plac
         store
             .close_lease(&granted.lease.unwrap(), Cost::ZERO)
             .unwrap();
-        // Once: a window that is known, and the next one, begin with what they have.
+        // Only once: a known window, and the next one, begin with their own amounts.
         let again = store.grant_lease(&first).unwrap();
         assert_eq!(again.taken, expected, "again: {first:?}");
         let tomorrow = LeaseRequest {
@@ -531,6 +577,7 @@ macro_rules! store_tests {
             an_attempt_that_was_settled_is_not_lost
             rows_that_arrive_after_all_replace_what_was_called_lost
             repricing_writes_compensating_rows_and_the_old_report_stays
+            the_cost_of_estimates_is_apart_before_and_after_a_correction
             settled_and_leased_never_exceed_the_limit
             a_slice_that_is_too_small_to_be_of_use_is_not_leased
             leases_of_a_dead_process_are_spent_and_those_of_a_live_one_stay

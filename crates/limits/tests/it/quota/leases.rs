@@ -1,4 +1,4 @@
-//! What an account leases, and what it announces.
+//! The leases of an account, and its alerts.
 
 use std::sync::{Arc, Mutex};
 
@@ -72,7 +72,7 @@ fn what_settles_above_its_reservation_is_covered_by_the_next_lease() {
     let under_way = reserve(&stack, at(1, TODAY), USD / 100).unwrap();
     let low = reserve(&stack, at(1, TODAY), USD / 100).unwrap();
     low.settle(at(1, TODAY).monotonic, 1, Nanodollars(USD / 2));
-    // 0.49 USD are left, however little is leased.
+    // 0.49 USD are left, although little is leased.
     let next = reserve(&stack, at(10, TODAY), USD / 4);
     assert!(next.is_ok(), "{:?}", next.err());
     drop((under_way, next));
@@ -92,7 +92,8 @@ fn one_lease_covers_all_who_wait_for_it() {
         _ => None,
     };
     assert_eq!((0..100).filter_map(|_| held()).count(), 0);
-    // The first lease was asked for by the first alone; the second knows of the others.
+    // The first reservation alone requested the first lease; the second lease accounts for the
+    // others.
     store.reply(true);
     let first = held();
     assert!(first.is_some());

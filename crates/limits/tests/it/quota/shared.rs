@@ -14,11 +14,12 @@ use super::{at, level, rates, tenant};
 
 const NODES: u64 = 3;
 
-/// A store that replies when the test says so.
+/// A store that replies when the test tells it to.
 #[derive(Default)]
 struct SlowTraffic {
     asks: Mutex<Vec<(TrafficAsk, TrafficReply)>>,
     away: AtomicBool,
+    away_for: Mutex<Duration>,
 }
 
 impl TrafficBackend for SlowTraffic {
@@ -30,13 +31,17 @@ impl TrafficBackend for SlowTraffic {
         !self.away.load(Relaxed)
     }
 
+    fn away_for(&self) -> Duration {
+        *self.away_for.lock().expect("not poisoned")
+    }
+
     fn nodes(&self) -> u64 {
         NODES
     }
 }
 
 impl SlowTraffic {
-    /// Grants that much to whoever asked, and returns what was asked.
+    /// Grants this much to the caller that asked, and returns the request.
     fn grant(&self, held: u64) -> Vec<TrafficAsk> {
         let asks = std::mem::take(&mut *self.asks.lock().expect("not poisoned"));
         let grant = TrafficGrant {
@@ -130,7 +135,7 @@ fn an_outage_begins_without_a_second_burst() {
     assert_eq!(admitted(&stack, at(1, 0), 20), 20);
     store.away.store(true, Relaxed);
     assert_eq!(admitted(&stack, at(1, 0), 100), 0);
-    // What the share's bucket has leaked since.
+    // The amount that the share's bucket has leaked since.
     assert_eq!(admitted(&stack, at(5, 0), 100), 8);
 }
 
@@ -151,8 +156,12 @@ fn a_request_that_waited_in_vain_is_decided_by_the_share() {
     ));
 }
 
-#[test]
-fn seats_come_from_the_store_and_from_the_share_without_it() {
+/// Six seats, and what a node can take of them at a time.
+fn six_seats() -> (
+    Arc<SlowTraffic>,
+    LimitRegistry,
+    impl Fn(u64) -> Vec<majordomo_limits::Permit>,
+) {
     let policy = LimitPolicy {
         traffic: TrafficLimits {
             concurrent: NonZeroU64::new(6),
@@ -161,20 +170,62 @@ fn seats_come_from_the_store_and_from_the_share_without_it() {
         ..LimitPolicy::default()
     };
     let (store, registry, stack) = shared(policy);
-    let take = |seconds: u64| {
+    let take = move |seconds: u64| {
         let mut queues = stack.seats(Duration::from_secs(seconds));
         let queue = queues.next().expect("seats");
         let seats = (0..9).map_while(|_| queue.seats.try_acquire(queue.flow, 1));
         seats.collect::<Vec<_>>()
     };
+    (store, registry, take)
+}
+
+impl SlowTraffic {
+    fn lose(&self, away_for: u64) {
+        self.away.store(true, Relaxed);
+        *self.away_for.lock().expect("not poisoned") = Duration::from_secs(away_for);
+    }
+}
+
+#[test]
+fn without_the_store_seats_are_held_for_their_lease_and_then_as_far_as_they_are_the_share() {
+    let (store, registry, take) = six_seats();
     assert!(take(1).is_empty());
     store.grant(4);
     let held = take(1);
     assert_eq!(held.len(), 4);
-    store.away.store(true, Relaxed);
+    store.lose(0);
     registry.exchange(Duration::from_secs(2));
-    // Its share is two, and four are in use.
     assert!(take(2).is_empty());
     drop(held);
-    assert_eq!(take(2).len(), 2);
+    assert_eq!(take(2).len(), 4, "the lease lasts");
+    assert_eq!(take(5).len(), 2, "the share");
+}
+
+#[test]
+fn a_node_that_held_less_than_its_share_gets_it_when_no_other_node_uses_a_lease() {
+    for (granted, at_first) in [(0, 0), (1, 1)] {
+        let (store, _registry, take) = six_seats();
+        assert!(take(1).is_empty());
+        store.grant(granted);
+        store.lose(3);
+        assert_eq!(take(5).len(), at_first);
+        store.lose(7);
+        assert_eq!(take(9).len(), at_first);
+        store.lose(8);
+        assert_eq!(take(10).len(), 2);
+    }
+}
+
+#[test]
+fn a_node_that_comes_back_claims_what_it_used_alone() {
+    let (store, registry, take) = six_seats();
+    store.lose(8);
+    let used = take(10);
+    assert_eq!(used.len(), 2);
+    store.away.store(false, Relaxed);
+    *store.away_for.lock().expect("not poisoned") = Duration::ZERO;
+    registry.exchange(Duration::from_secs(20));
+    let asks = store.grant(2);
+    assert_eq!(asks.len(), 1);
+    assert_eq!((asks[0].in_use, asks[0].claim, asks[0].share), (2, 2, 2));
 }

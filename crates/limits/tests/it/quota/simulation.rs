@@ -218,7 +218,7 @@ impl World {
         }
     }
 
-    /// Reserves, however often the store has to be asked.
+    /// Reserves, asking the store as often as necessary.
     fn reserve_at_last(&mut self, cost: u64) -> Result<Reservation, RefusedBy> {
         let ask = ReservationAsk {
             tokens: 0,
@@ -233,7 +233,7 @@ impl World {
         }
     }
 
-    /// When all is settled, what is left can be reserved, and nothing more.
+    /// When everything is settled, exactly the remainder can be reserved.
     fn spend_the_rest(&mut self) {
         self.registry.retire();
         while self.store.reply(true) {}

@@ -1,4 +1,4 @@
-//! A store that replies late, or never, and checks what it is asked.
+//! A store that replies late, or never, and checks its requests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ struct State {
 }
 
 impl SlowStore {
-    /// Replies to the oldest question, or drops it.
+    /// Replies to the oldest request, or drops it.
     pub(super) fn reply(&self, reachable: bool) -> bool {
         let mut state = self.0.lock().unwrap();
         if state.waiting.is_empty() {
@@ -54,7 +54,7 @@ impl SlowStore {
         true
     }
 
-    /// What is settled of a window.
+    /// The settled amount of a window.
     pub(super) fn settled(&self, budget: &str, window: i64) -> u64 {
         let state = self.0.lock().unwrap();
         let sums = state.windows.get(&(budget.into(), window));
@@ -66,7 +66,7 @@ impl SlowStore {
         self.0.lock().unwrap().above
     }
 
-    /// What is settled, and what is leased, over all budgets.
+    /// The settled and leased amounts, over all budgets.
     pub(super) fn sums(&self) -> (u64, u64) {
         let state = self.0.lock().unwrap();
         let all = state.windows.values();

@@ -102,7 +102,7 @@ fn a_single_request_waits_at_most_one_turn_behind_a_thousand() {
                     if let Some(seat) = poll(&mut one) {
                         break seat;
                     }
-                    // A seat is released, which is one turn for whoever is next.
+                    // A seat is released, which is one turn for the next waiter.
                     drop(held.remove(0));
                     if let Some(next) = poll(&mut waiting[0]) {
                         held.push(next);

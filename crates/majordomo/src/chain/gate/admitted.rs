@@ -14,7 +14,7 @@ use crate::clock::Clock;
 #[derive(Default)]
 pub(in crate::chain) struct AdmittedAttempt(Option<Box<Metered>>);
 
-/// What is known of an attempt so far.
+/// The state of an attempt so far.
 struct Metered {
     permit: Box<dyn AttemptPermit>,
     clock: Arc<dyn Clock>,
@@ -25,7 +25,7 @@ struct Metered {
     received_bytes: u64,
     images: u64,
     counter: OutputCounter,
-    /// What arrived since the provider's last report.
+    /// The output that arrived since the provider's last report.
     unreported: OutputCount,
     may_have_run: bool,
 }
@@ -53,8 +53,8 @@ impl AdmittedAttempt {
         }))
     }
 
-    /// Counts an item of a stream: its events, its bytes of content, and what of them the
-    /// provider has not reported, if that is counted already.
+    /// Counts an item of a stream: its events, its bytes of content, and its unreported
+    /// output, if already counted.
     pub(in crate::chain) fn observe(
         &mut self,
         events: &[Event],
@@ -131,7 +131,7 @@ impl AdmittedAttempt {
 }
 
 impl Metered {
-    /// Keeps the provider's usage; one that is not known consists of zeros.
+    /// Records the provider's usage; unknown usage consists of zeros.
     fn report(&mut self, usage: Usage) {
         if usage.total() > 0 {
             self.reported = Some(usage);

@@ -1,4 +1,4 @@
-//! Takes an attempt through the gate.
+//! Passes an attempt through the gate.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::clock::Clock;
 #[derive(Default)]
 pub(in crate::chain) struct Entered {
     pub(in crate::chain) attempt: AdmittedAttempt,
-    /// The most output tokens it may request.
+    /// The maximum output tokens that it may request.
     max_tokens: Option<u64>,
 }
 
@@ -24,7 +24,7 @@ impl Entered {
     }
 }
 
-/// Asks the gate, and waits for it if it has to.
+/// Consults the gate, and waits for its decision if necessary.
 pub(in crate::chain) async fn enter(
     gate: &dyn AttemptGate,
     pending: PendingAttempt<'_>,

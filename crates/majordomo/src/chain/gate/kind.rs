@@ -1,6 +1,6 @@
-//! What an attempt is for.
+//! The purpose of an attempt.
 
-/// What an attempt is for.
+/// The purpose of an attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AttemptKind {

@@ -63,7 +63,7 @@ pub use report::{AttemptEnd, AttemptReport};
 /// # Ok(()) }
 /// ```
 pub trait AttemptGate: Send + Sync {
-    /// Decides about an attempt, at once if it can.
+    /// Decides about an attempt, immediately if possible.
     fn enter<'a>(&'a self, attempt: &PendingAttempt<'a>) -> GateDecision<'a>;
 }
 
@@ -103,8 +103,8 @@ impl GatePass {
         }
     }
 
-    /// Sets the most output tokens that the attempt may request. A higher or missing limit
-    /// of the request is replaced, which is listed as a change.
+    /// Sets the maximum output tokens that the attempt may request. It replaces a higher or
+    /// missing limit of the request, and is listed as a change.
     #[must_use]
     pub fn max_tokens(mut self, tokens: u64) -> Self {
         self.max_tokens = Some(tokens);
@@ -120,14 +120,14 @@ impl Drop for GatePass {
     }
 }
 
-/// What a gate holds for an attempt.
+/// A gate's reservation for an attempt.
 pub trait AttemptPermit: Send {
-    /// The attempt is over. Called exactly once, possibly from a destructor: it must
-    /// neither block nor panic.
+    /// Settles the attempt, which has ended. Called exactly once, possibly from a destructor:
+    /// it must neither block nor panic.
     fn settle(self: Box<Self>, report: AttemptReport);
 }
 
-/// Why a gate does not let an attempt pass.
+/// Why a gate refuses an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GateRefusal {

@@ -1,4 +1,4 @@
-//! An attempt that a gate is asked about.
+//! An attempt that awaits a gate's decision.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,7 +17,7 @@ const BYTES_PER_TOKEN: u64 = 4;
 pub struct PendingAttempt<'a> {
     /// The target.
     pub target: &'a TargetName,
-    /// What the attempt is for.
+    /// The purpose of the attempt.
     pub kind: AttemptKind,
     /// The request, shaped for the target. Empty for embeddings and images.
     pub request: &'a Request,
@@ -28,7 +28,7 @@ pub struct PendingAttempt<'a> {
     /// Whether it is sent with the client's own credential, so that the client pays for it.
     pub client_paid: bool,
     pub(in crate::chain) model: &'a dyn Model,
-    /// The size of what is sent, if it is not the request.
+    /// The size of the body that is sent, if it is not the request's.
     pub(in crate::chain) input_bytes: Option<u64>,
 }
 

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use majordomo_llm::{Class, Usage};
 
-/// How an attempt ended, and what it used.
+/// The outcome of an attempt, and its usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AttemptReport {
     /// How it ended.
     pub end: AttemptEnd,
-    /// The provider's last report. Of a stream that did not finish, it is an opening one,
+    /// The provider's last report. If a stream did not finish, this is the opening report,
     /// which lacks most of the output.
     pub reported: Option<Usage>,
     /// Bytes of content that arrived: text, reasoning, arguments. An estimate for streams
@@ -20,12 +20,12 @@ pub struct AttemptReport {
     pub images: u64,
     /// Output tokens that arrived after the provider's last report, by our own count.
     pub unreported_tokens: u64,
-    /// Whether it failed without a verdict of the provider, such as by a timeout: a model may
-    /// have worked on it.
+    /// Whether it failed without a response, such as by a timeout, so that a model may have
+    /// worked on it.
     pub may_have_run: bool,
-    /// Until the end of the response.
+    /// The time until the end of the response.
     pub took: Duration,
-    /// Until the first content of a stream.
+    /// The time until the first content of a stream.
     pub first_token: Option<Duration>,
 }
 
@@ -49,7 +49,7 @@ pub enum AttemptEnd {
 }
 
 impl AttemptReport {
-    /// The report of an attempt that was admitted in vain.
+    /// The report of an attempt that was admitted but never sent.
     pub(super) fn not_sent() -> Self {
         Self {
             end: AttemptEnd::NotSent,
@@ -63,8 +63,8 @@ impl AttemptReport {
         }
     }
 
-    /// The usage as far as it is known: the provider's last report, and our count of what
-    /// arrived after it if the response is incomplete or the provider reported nothing.
+    /// The known usage: the provider's last report, plus our count of the output after it if
+    /// the response is incomplete or the provider reported nothing.
     pub fn usage(&self) -> Usage {
         let mut usage = self.reported.unwrap_or_default();
         if self.reported.is_none() || self.end != AttemptEnd::Served {

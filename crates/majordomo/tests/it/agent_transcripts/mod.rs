@@ -13,7 +13,7 @@ use majordomo_wire::Protocol;
 use proptest::prelude::*;
 use tokio::time::sleep;
 
-/// What a tool does when it is called.
+/// The behaviour of a tool.
 #[derive(Clone, Copy, Debug)]
 enum Behaviour {
     Answer,

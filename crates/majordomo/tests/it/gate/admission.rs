@@ -1,4 +1,4 @@
-//! What a gate may refuse and limit.
+//! Attempts that a gate refuses or limits.
 
 use std::time::Duration;
 

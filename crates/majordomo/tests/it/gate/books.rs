@@ -9,7 +9,7 @@ use majordomo::chain::{
 
 use super::stepwise::pause;
 
-/// What the gate does with an attempt.
+/// The gate's decision about an attempt.
 #[derive(Clone)]
 pub(super) enum Ruling {
     Admit,

@@ -1,4 +1,4 @@
-//! The gate: asked before every attempt, told how each one ended.
+//! The gate: consulted before every attempt, and notified of its outcome.
 
 mod admission;
 mod books;

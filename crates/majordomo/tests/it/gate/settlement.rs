@@ -1,4 +1,4 @@
-//! What a gate learns of an attempt's end.
+//! The report that a gate gets at an attempt's end.
 
 use std::future::poll_fn;
 

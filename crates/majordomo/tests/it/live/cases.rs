@@ -1,4 +1,4 @@
-//! What each provider is asked.
+//! The requests to each provider.
 
 use majordomo::fake::picture;
 use majordomo::llm::Json;

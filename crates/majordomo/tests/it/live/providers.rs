@@ -1,18 +1,18 @@
-//! The providers of the live suite, with the cheapest models that offer what is tested.
+//! The providers of the live suite, with the cheapest models that have the tested features.
 
 use std::borrow::Cow;
 
 use majordomo::providers::{HttpProvider, ProviderKind, Settings};
 use majordomo::transport::Transport;
 
-/// A provider and its models; `None` where it offers none.
+/// A provider and its models; `None` if it offers none.
 #[derive(Clone)]
 pub(super) struct LiveProvider {
     pub(super) name: &'static str,
     pub(super) kind: ProviderKind,
     /// The variable with the key; without one, the address must be given.
     key: Option<&'static str>,
-    /// What the base URL of a stand-in ends with.
+    /// The suffix of a stand-in's base URL.
     pub(super) base_path: &'static str,
     pub(super) chat: Option<Cow<'static, str>>,
     pub(super) image: Option<Cow<'static, str>>,

@@ -1,4 +1,4 @@
-//! Upstream faults, and what a chain makes of them.
+//! Upstream faults, and the reactions of a chain.
 //!
 //! Most cases run over real sockets: a provider named `head` that misbehaves, and a healthy
 //! `tail` behind it. Cases with many requests or long times run in virtual time. What

@@ -61,13 +61,20 @@ pub fn jpeg_with(
     draw: Draw,
     set: impl FnOnce(&mut JpegEncoder<&mut Vec<u8>>),
 ) -> Bytes {
+    jpeg_of(&rgb(width, height, draw), (width, height), set)
+}
+
+pub fn jpeg_of(
+    pixels: &[u8],
+    (width, height): (u32, u32),
+    set: impl FnOnce(&mut JpegEncoder<&mut Vec<u8>>),
+) -> Bytes {
     let mut out = Vec::new();
     let mut encoder = JpegEncoder::new(&mut out, 90);
     encoder.set_sampling_factor(SamplingFactor::R_4_2_0);
     set(&mut encoder);
-    let pixels = rgb(width, height, draw);
     encoder
-        .encode(&pixels, width as u16, height as u16, JpegColor::Rgb)
+        .encode(pixels, width as u16, height as u16, JpegColor::Rgb)
         .unwrap();
     out.into()
 }
@@ -158,8 +165,14 @@ impl Opened {
     }
 }
 
-/// Decodes a JPEG or an 8-bit PNG without transparency.
+/// Decodes an 8-bit image without transparency, the first frame of a GIF.
 pub fn open(data: &[u8]) -> Opened {
+    if data.starts_with(b"GIF8") {
+        return open_gif(data);
+    }
+    if data.starts_with(b"RIFF") {
+        return open_webp(data);
+    }
     if data.starts_with(b"\x89PNG") {
         let mut decoder = png::Decoder::new(std::io::Cursor::new(data));
         decoder.set_transformations(png::Transformations::EXPAND);
@@ -188,6 +201,33 @@ pub fn open(data: &[u8]) -> Opened {
         width: width as u32,
         height: height as u32,
         rgb,
+    }
+}
+
+fn open_gif(data: &[u8]) -> Opened {
+    let mut options = gif::DecodeOptions::new();
+    options.set_color_output(gif::ColorOutput::RGBA);
+    let mut decoder = options.read_info(data).unwrap();
+    let frame = decoder.read_next_frame().unwrap().unwrap();
+    let pixels = frame.buffer.chunks(4);
+    Opened {
+        width: u32::from(frame.width),
+        height: u32::from(frame.height),
+        rgb: pixels.flat_map(|p| [p[0], p[1], p[2]]).collect(),
+    }
+}
+
+fn open_webp(data: &[u8]) -> Opened {
+    let mut decoder = image_webp::WebPDecoder::new(std::io::Cursor::new(data)).unwrap();
+    let (width, height) = decoder.dimensions();
+    let mut pixels = vec![0; decoder.output_buffer_size().unwrap()];
+    decoder.read_image(&mut pixels).unwrap();
+    let pixel = if decoder.has_alpha() { 4 } else { 3 };
+    let rgb = pixels.chunks(pixel).flat_map(|p| [p[0], p[1], p[2]]);
+    Opened {
+        width,
+        height,
+        rgb: rgb.collect(),
     }
 }
 
@@ -232,9 +272,9 @@ pub fn block_on<T>(work: impl Future<Output = T>) -> T {
 /// fail tests.
 pub fn fastest(runs: usize, mut work: impl FnMut()) -> Duration {
     let time = |work: &mut dyn FnMut()| {
-        let start = now();
+        let start = cpu_time();
         work();
-        now().saturating_sub(start)
+        cpu_time().saturating_sub(start)
     };
     (0..runs).map(|_| time(&mut work)).min().unwrap()
 }
@@ -244,13 +284,23 @@ pub fn average(runs: u32, mut work: impl FnMut()) -> Duration {
     fastest(3, || (0..runs).for_each(|_| work())) / runs
 }
 
+/// CPU time of this thread, or the time on the wall where it is not known.
+pub fn cpu_time() -> Duration {
+    thread_cpu_time().unwrap_or_else(wall_time)
+}
+
+fn thread_cpu_time() -> Option<Duration> {
+    let scheduled = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds = scheduled.split(' ').next()?.parse().ok()?;
+    Some(Duration::from_nanos(nanoseconds))
+}
+
+/// Time since the first call.
 #[allow(
     clippy::disallowed_methods,
     reason = "a test of speed needs a real clock"
 )]
-fn now() -> Duration {
+pub fn wall_time() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    let scheduled = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let on_processor = scheduled.and_then(|text| text.split(' ').next()?.parse().ok());
-    on_processor.map_or_else(|| START.elapsed(), Duration::from_nanos)
+    START.elapsed()
 }

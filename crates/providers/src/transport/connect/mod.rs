@@ -71,8 +71,7 @@ pub(crate) struct Connector {
     http_versions: HttpVersions,
 }
 
-/// TCP keep-alive detects a dead peer within about a minute, even where no timeout
-/// applies.
+/// TCP keep-alive detects a dead peer within about a minute, even if no timeout applies.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 

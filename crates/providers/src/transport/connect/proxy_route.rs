@@ -8,7 +8,7 @@ use secrecy::SecretString;
 
 use crate::transport::Proxies;
 
-/// How to reach one origin.
+/// The route to one origin.
 #[derive(Clone, Debug)]
 pub(crate) enum ProxyRoute {
     /// Without a proxy.

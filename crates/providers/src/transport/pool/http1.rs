@@ -55,7 +55,7 @@ impl Http1Connection {
     }
 
     /// Whether the last exchange is complete and another may start, unless the server has
-    /// closed it or sends more: that is looked at before it is used.
+    /// closed it or sends more, which is checked before reuse.
     pub(super) fn is_ready(&mut self) -> bool {
         self.drive(&mut Context::from_waker(Waker::noop()));
         !self.closed && self.sender.is_ready()

@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::task::Context;
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
 use http::Uri;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use majordomo_llm::{Error, ErrorKind, Result};
@@ -48,7 +49,7 @@ impl PooledConnection {
 /// none is evicted.
 pub(crate) struct ConnectionPool {
     routes: ProxyRoutes,
-    origins: RwLock<HashMap<(Scheme, Authority), Arc<OriginPool>>>,
+    origins: RwLock<HashMap<(Scheme, Authority), Arc<OriginPool>, RandomState>>,
     max_idle_connections: usize,
     idle_timeout: Duration,
 }

@@ -1,4 +1,4 @@
-//! Snapshots of what each provider sends and decodes.
+//! Snapshots of the data that each provider sends and decodes.
 //!
 //! Sends one request per feature to every provider over a socket and compares the
 //! bytes sent and the decoded response with a snapshot per provider.
@@ -51,7 +51,7 @@ fn provider(name: &str, upstream: &Upstream) -> HttpProvider {
 /// same response.
 const DECODED: &[&str] = &["plain", "tool results", "stream"];
 
-/// Sends one request; returns what was sent and what was decoded.
+/// Sends one request; returns the sent and the decoded data.
 async fn exchange(name: &str, model: &str, feature: &str, request: Request) -> String {
     let stream = feature == "stream";
     let (content_type, body) = responses::of(name, stream);

@@ -39,7 +39,7 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// Lists the module at `path`, which users know as `public`.
+    /// Lists the module at `path`, whose public name is `public`.
     fn module(&mut self, path: &[String], public: &str) {
         if !self.visited.insert((path.to_vec(), public.to_owned())) {
             return;

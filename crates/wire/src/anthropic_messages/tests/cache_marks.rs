@@ -1,4 +1,4 @@
-//! Prompt-cache breakpoints: where they stand, and that nothing else changes.
+//! Prompt-cache breakpoints: their positions, and that nothing else changes.
 
 use majordomo_llm::{Json, Message, Part, Tool, ToolCall, ToolResult};
 use proptest::prelude::*;
@@ -86,7 +86,7 @@ fn a_clients_own_marks_are_found_wherever_they_stand() {
     assert!(!sets_cache_marks(&Request::user("hi")));
 }
 
-/// What the user says, what the model says, and perhaps a tool call with its result.
+/// A user's message, a model's message, and perhaps a tool call with its result.
 type Turn = (String, String, Option<String>);
 
 /// The request of each turn of a conversation.

@@ -35,7 +35,7 @@ fn body() -> String {
     )
 }
 
-/// What a target of this dialect receives, read again, and what was listed.
+/// The request that a target of this dialect receives, read again, with the listed changes.
 fn crossed(request: &Request, to: Protocol) -> (Prompt, Vec<String>) {
     let written = to.codec().write_request(request, &Outgoing::new("m"));
     let read = to.codec().read_request(written.body).unwrap();

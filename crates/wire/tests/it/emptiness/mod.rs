@@ -1,4 +1,4 @@
-//! Absent, null and empty are three things to a dialect and one to all others.
+//! Absent, null and empty are distinct within a dialect and the same in all others.
 //!
 //! Every field of every shape below is removed, set to null and emptied. A request
 //! keeps the difference byte for byte in its own dialect, also when something else
@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use variants::{Variant, variants};
 
-/// Keys without which a value is another one: what tells its kind, pairs it with
-/// another, or holds its content.
+/// Keys that are essential to a value: they state its kind, pair it with another value, or
+/// hold its content.
 const CONTENT: &[&str] = &[
     "type",
     "role",
@@ -39,7 +39,7 @@ const CONTENT: &[&str] = &[
     "fileData",
 ];
 
-/// Fields of which an empty value says something that an absent one does not.
+/// Fields whose empty value differs in meaning from an absent one.
 const MEANINGFUL: &[(&str, &str)] = &[
     // A schema that accepts everything.
     ("openai-chat", "/parameters"),
@@ -64,7 +64,7 @@ const MEANINGFUL: &[(&str, &str)] = &[
     ("anthropic-messages", "/content"),
 ];
 
-/// Whether the forms of a field may differ: it tells what a value is, or is listed.
+/// Whether the forms of a field may differ: it states the kind of a value, or is listed.
 fn says_something(dialect: &str, pointer: &str) -> bool {
     let key = pointer.rsplit('/').next().unwrap_or_default();
     let listed = |(of, field): &(&str, &str)| *of == dialect && pointer.ends_with(field);
@@ -211,7 +211,7 @@ fn absent_null_and_empty_mean_the_same_in_every_other_dialect() {
     report(&failures, checked);
 }
 
-/// What a client would see of a response.
+/// The parts of a response that a client would see.
 type Meaning = (Vec<Part>, FinishReason, Usage);
 
 fn meaning(mut response: Response) -> Meaning {

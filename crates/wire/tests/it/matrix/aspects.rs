@@ -160,7 +160,7 @@ fn order(parts: &[&Part]) -> Vec<&'static str> {
     kinds
 }
 
-/// The instruction that stands for JSON output in Messages.
+/// The instruction that replaces JSON output in Messages.
 fn is_json_instruction(text: &str) -> bool {
     text.starts_with("Answer with one JSON object")
 }

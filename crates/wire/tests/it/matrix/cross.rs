@@ -25,7 +25,7 @@ impl fmt::Display for Crossing {
     }
 }
 
-/// What was changed, or an error if anything else was.
+/// The changes, or an error if anything else changed.
 type LossResult = Result<Vec<String>, String>;
 
 /// Client to provider.
@@ -66,8 +66,8 @@ pub(crate) fn response(response: &Response, pair: &Crossing) -> LossResult {
     Ok(fields(&losses))
 }
 
-/// What the target gets back of reasoning that the client was sent: sealed state is opened,
-/// first that which the client's writer sealed, then that of the provider's.
+/// The reasoning that the target gets back after it was sent to the client: sealed state is
+/// opened, first the client's writer's, then the provider's.
 fn unsealed(mut response: Response, pair: &Crossing) -> Response {
     let message = Message::new(Role::Assistant, response.parts);
     let mut request = Request::from(vec![message]);

@@ -1,8 +1,8 @@
 //! The HTTP cases of the Open Responses compliance suite, from a provider of every dialect.
 //!
-//! Each case is a client's request. It is written for the provider, the provider's
-//! response is read, and what the client gets is checked field by field against the
-//! specification's schema, whole and streamed: [`schema`].
+//! Each case is a client's request. It is written for the provider, the provider's response is
+//! read, and the client's response is checked field by field against the specification's
+//! schema, whole and streamed: [`schema`].
 
 mod schema;
 
@@ -11,7 +11,7 @@ use majordomo_llm::{Event, FinishReason, Part, Reasoning, Response, ToolCall, Us
 use majordomo_wire::{Outgoing, Protocol, Reply};
 use serde_json::{Value, json};
 
-/// A request, and what its provider answers.
+/// A request, and its provider's response.
 struct Case {
     name: &'static str,
     request: Value,
@@ -98,7 +98,7 @@ fn reply(request: &Bytes) -> Reply {
     }
 }
 
-/// What the provider sends, read again.
+/// The provider's response, read again.
 fn from_provider(provider: Protocol, request: &Bytes, response: &Response) -> Response {
     let incoming = Protocol::Responses.codec().read_request(request.clone());
     let codec = provider.codec();

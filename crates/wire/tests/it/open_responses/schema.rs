@@ -1,5 +1,5 @@
-//! The schema of the specification, as far as our writers use it: required fields and
-//! their types, of the response object, of its items and of every event.
+//! The part of the specification's schema that our writers use: required fields and their
+//! types, of the response object, of its items and of every event.
 
 use serde_json::Value;
 

@@ -14,7 +14,7 @@ use super::index::Index;
 /// What of a stream's reported tokens can be seen, the easiest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
-    /// The provider reports its usage with every chunk, that of reasoning included.
+    /// The provider reports its usage with every chunk, including reasoning.
     Reports,
     /// Text and reasoning, a token per delta.
     Tokens,
@@ -24,13 +24,13 @@ pub(crate) enum Class {
     Calls,
     /// Reasoning that did not arrive, or in a summary only.
     Hidden,
-    /// Calls that the provider ran itself, with what it asked and read.
+    /// Calls that the provider ran itself, with their input and output.
     Hosted,
     /// The report contradicts the stream, as in fixtures that were written by hand.
     Inconsistent,
 }
 
-/// Recordings whose report is not that of their visible content, with the reason.
+/// Recordings whose report does not match their visible content, with the reason.
 const NAMED: &[(&str, Class, &str)] = &[
     (
         "utf8_chunking_bug/",
@@ -79,7 +79,7 @@ const NAMED: &[(&str, Class, &str)] = &[
     ),
 ];
 
-/// One recorded stream: what the provider reports, and what we count.
+/// One recorded stream, with the provider's report and our count.
 pub(crate) struct CountedStream {
     pub(crate) path: String,
     pub(crate) class: Class,
@@ -296,7 +296,7 @@ pub(crate) fn print<'a>(
     off[at(95)]
 }
 
-/// Prints what is far off, for those who work on the count.
+/// Prints large deviations, for work on the count.
 pub(crate) fn print_outliers(streams: &[CountedStream]) {
     for one in streams.iter().filter(|one| one.off() > 0.1) {
         println!(

@@ -129,7 +129,7 @@ fn our_count_of_output_is_compared_with_the_reported_one() {
             counting::Class::Reports | counting::Class::Tokens => 0.1,
             // No tokenizer is embedded.
             counting::Class::Text => 0.2,
-            // What is counted of these is a lower bound: most of it does not arrive.
+            // The count of these is a lower bound, because most of the output does not arrive.
             _ => continue,
         };
         assert!(off <= most, "{class:?}: {off}");

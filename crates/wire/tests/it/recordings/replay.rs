@@ -164,8 +164,8 @@ fn joined(codec: &dyn Codec, mut prompt: Prompt) -> Prompt {
     prompt
 }
 
-/// Names an unnamed schema where the dialect requires it, and sorts native
-/// fields, whose order may change.
+/// Names an unnamed schema if the dialect requires it, and sorts native fields, whose order
+/// may change.
 fn named(mut prompt: Prompt) -> Prompt {
     if let Some(native) = prompt.native.take() {
         let mut fields: Vec<_> = native.fields().collect();

@@ -3,8 +3,8 @@
 //! 16 pixels along an edge are filtered together, in up to four lines on each side of it.
 //! For vertical edges, columns are transposed into lines first.
 //!
-//! Code on lines avoids closures and `map`: what is not inlined is not compiled for the
-//! selected SIMD level and is ten times slower.
+//! Code on lines avoids closures and `map`: code that is not inlined is not compiled for the
+//! selected SIMD level, and is ten times slower.
 
 mod edge;
 mod transpose;

@@ -1,7 +1,10 @@
-//! Fitting one image: decode, downscale, rotate, convert, encode.
+//! Fits one image to a target: decodes, downscales, rotates, converts and encodes it.
 
 use bytes::Bytes;
-use majordomo_codecs::{Encoding, Job, SizeHint, color_profile, decode, downscale, to_srgb};
+use majordomo_codecs::{
+    Encoding, Job, Picture, SizeHint, color_profile, decode, decode_upright, downscale_decoded,
+    to_srgb,
+};
 use majordomo_image_header::{Compression, Header};
 
 use crate::decoded::Decoded;
@@ -16,7 +19,7 @@ use crate::{Bounds, Format, Problem, Stop, plan};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fitted {
-    /// The encoded bytes; those of the original if it fits.
+    /// The encoded bytes, which are the original's if it fits.
     pub data: Bytes,
     /// The MIME type of `data`.
     pub media_type: String,
@@ -27,7 +30,7 @@ pub struct Fitted {
 }
 
 impl Fitted {
-    /// The image as it is, up to its end.
+    /// The unmodified image, up to its end.
     pub(crate) fn untouched(data: &Bytes, media_type: String, end: usize) -> Self {
         Self {
             data: data.slice(..end),
@@ -91,8 +94,15 @@ pub fn fit_image(
             bounds.check(&header)?;
             let job = Job::new(stop.clone(), bounds.max_decoded);
             let refit = Refit::new(data, &header, size, terms);
+            let chroma = needed_chroma(terms);
+            // The encoding of other formats depends on the picture as it is stored.
+            if header.format == Format::Jpeg && refit.stored() == (header.width, header.height) {
+                let picture = decode_upright(data, &header, chroma, &job)?;
+                let encoding = refit.encoding(&picture)?;
+                return refit.finish(Decoded::Own(picture), encoding, &job);
+            }
             let hint = SizeHint::ReduceTo(refit.stored());
-            let picture = decode(data, &header, hint, needed_chroma(terms), &job)?;
+            let picture = decode(data, &header, hint, chroma, &job)?;
             refit.run(Decoded::Own(picture), &job)
         }
     }
@@ -129,8 +139,25 @@ impl<'a> Refit<'a> {
         self.header.orientation.upright(self.size.0, self.size.1)
     }
 
-    /// Converts the decoded picture to what the terms accept.
+    /// Converts the decoded picture to a form that the terms accept.
     pub(crate) fn run(&self, mut picture: Decoded<'_>, job: &Job) -> Result<Fitted, Problem> {
+        let header = self.header;
+        let encoding = self.encoding(&picture)?;
+        // Downscaled first: the steps that follow have fewer pixels to process.
+        let size = self.stored();
+        if (picture.width, picture.height) != size {
+            let chroma = needed_chroma(self.terms);
+            let stored = (header.width, header.height);
+            let smaller = downscale_decoded(&picture, stored, size, chroma, job)?;
+            picture = Decoded::Own(smaller);
+        }
+        if !header.orientation.is_upright() {
+            picture = Decoded::Own(picture.oriented(header.orientation, job)?);
+        }
+        self.finish(picture, encoding, job)
+    }
+
+    fn encoding(&self, picture: &Picture) -> Result<Encoding, Problem> {
         let header = self.header;
         let source = SourceImage {
             format: header.format,
@@ -139,32 +166,31 @@ impl<'a> Refit<'a> {
                 Compression::Png | Compression::Gif | Compression::WebpLossless
             ),
         };
-        let refused = || Problem::NotAccepted {
+        choose_encoding(source, picture, self.terms).ok_or_else(|| Problem::NotAccepted {
             found: header.format.to_string(),
             accepted: self.terms.accepted(),
-        };
-        let encoding = choose_encoding(source, &picture, self.terms).ok_or_else(refused)?;
-        // Downscaled first: the steps that follow have fewer pixels to process.
-        let size = self.stored();
-        if (picture.width, picture.height) != size {
-            let chroma = needed_chroma(self.terms);
-            picture = Decoded::Own(downscale(&picture, size, chroma, job)?);
-        }
-        if !header.orientation.is_upright() {
-            picture = Decoded::Own(picture.oriented(header.orientation, job)?);
-        }
-        if let Some(profile) = color_profile(self.data, header.format)
+        })
+    }
+
+    /// Converts the colours of a picture that is upright and has its size, and encodes it.
+    fn finish(
+        &self,
+        mut picture: Decoded<'_>,
+        encoding: Encoding,
+        job: &Job,
+    ) -> Result<Fitted, Problem> {
+        if let Some(profile) = color_profile(self.data, self.header.format)
             && let Some(converted) = to_srgb(&picture, &profile, job)?
         {
             picture = Decoded::Own(converted);
         }
         let mut encoded = encode_within(picture, encoding, self.terms, job)?;
         encoded.data.shrink_to_fit();
-        Ok(finish(encoded, header, self.data.len() as u64))
+        Ok(fitted(encoded, self.header, self.data.len() as u64))
     }
 }
 
-fn finish(encoded: EncodedImage, header: &Header, from_bytes: u64) -> Fitted {
+fn fitted(encoded: EncodedImage, header: &Header, from_bytes: u64) -> Fitted {
     let format = encoded.encoding.format();
     Fitted {
         media_type: format.media_type().to_owned(),

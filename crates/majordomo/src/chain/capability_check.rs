@@ -4,8 +4,8 @@ use majordomo_llm::{Capabilities, Error, ErrorKind, ModelExt, Request, Result};
 
 use super::ChainTarget;
 
-/// Refuses what the target is known not to take. The shapes ran before, so an image that
-/// is left is one that none of them could replace.
+/// Rejects a request with content that the target is known not to support. The shapes have
+/// run, so no shape could replace an image that remains.
 pub(super) fn check_capabilities(
     request: &Request,
     target: &ChainTarget,
@@ -24,8 +24,8 @@ pub(super) fn check_capabilities(
     Ok(())
 }
 
-/// Refuses what is too long for the target. Returns what its window leaves for the
-/// response, if the window is known.
+/// Rejects a request that is too long for the target. If the window is known, returns how many
+/// tokens it leaves for the response.
 pub(super) fn check_window(request: &Request, target: &ChainTarget) -> Result<Option<u64>> {
     let Some(window) = target.model().capabilities().context_window else {
         return Ok(None);

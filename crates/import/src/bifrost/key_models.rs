@@ -1,0 +1,82 @@
+//! The models of a provider's keys: a route where several keys serve one, or where it has
+//! another name.
+
+use crate::draft::{Draft, DraftService, route_name, spec};
+use crate::secret::looks_secret;
+use crate::source::Field;
+
+/// A model that a key serves.
+pub(super) struct KeyModel {
+    /// As clients name it.
+    name: String,
+    service: DraftService,
+    /// Whether the provider knows it by another name.
+    is_alias: bool,
+}
+
+/// The models that a key of this provider lists.
+pub(super) fn key_models(key: &Field<'_>, provider: &str, weight: Option<u32>) -> Vec<KeyModel> {
+    let aliases = key.get("aliases");
+    let aliases = aliases.map(|it| it.entries()).unwrap_or_default();
+    let mut listed = Vec::new();
+    let mut serves_all = false;
+    let mut models = Vec::new();
+    let mut serve = |name: &str, model: &str, is_alias: bool| {
+        let service = DraftService {
+            spec: spec(provider, model)?,
+            weight,
+            ..DraftService::default()
+        };
+        models.push(KeyModel {
+            name: route_name(name),
+            service,
+            is_alias,
+        });
+        Some(())
+    };
+    for field in key.get("models").map(|it| it.items()).unwrap_or_default() {
+        let Some(model) = field.text().filter(|model| !looks_secret(model)) else {
+            field.unusable("a model");
+            continue;
+        };
+        listed.push(model);
+        if model == "*" {
+            serves_all = true;
+            field.approximated(format!("request `{provider}/…`: every model of the key"));
+        } else if aliases.iter().any(|(name, _)| *name == model) {
+            field.mapped("a route to what its alias names");
+        } else if serve(model, model, false).is_some() {
+            field.mapped("a model of the provider; a route if several keys serve it");
+        } else {
+            field.unusable("a model that a spec can hold");
+        }
+    }
+    for (name, field) in &aliases {
+        let model = field.text().filter(|model| !looks_secret(model));
+        let is_served = serves_all || listed.is_empty() || listed.contains(name);
+        match model {
+            _ if !is_served => field.skipped("the key does not list this model"),
+            Some(model) if !looks_secret(name) && serve(name, model, true).is_some() => {
+                field.mapped("a route to the model that it names");
+            }
+            _ => field.unusable("a model that a spec can hold"),
+        }
+    }
+    models
+}
+
+/// Routes for what clients cannot ask the provider for directly.
+pub(super) fn routes(provider: &str, served: Vec<KeyModel>, draft: &mut Draft) {
+    let is_needed = |name: &str| {
+        let mut of_name = served.iter().filter(|model| model.name == name);
+        of_name.clone().count() > 1 || of_name.any(|model| model.is_alias)
+    };
+    for model in served.iter().filter(|model| is_needed(&model.name)) {
+        let route = draft.route(&format!("{provider}/{}", model.name));
+        route.services.push(model.service.clone());
+        match route.services.len() > 1 {
+            true => route.balance = Some("random"),
+            false => route.balance = None,
+        }
+    }
+}
