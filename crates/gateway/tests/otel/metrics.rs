@@ -42,22 +42,23 @@ fn received(collector: &Collector) -> Vec<BTreeMap<String, Metric>> {
 
 /// The points of a counter or gauge.
 fn numbers(metric: &Metric) -> Vec<(BTreeMap<String, Value>, Value)> {
-    let points: &[NumberDataPoint] = match metric.data.as_ref().unwrap() {
-        Data::Sum(sum) => {
+    let points: &[NumberDataPoint] = match &metric.data {
+        Some(Data::Sum(sum)) => {
             assert_eq!(
                 (sum.aggregation_temporality, sum.is_monotonic),
                 (CUMULATIVE, true)
             );
             &sum.data_points
         }
-        Data::Gauge(gauge) => &gauge.data_points,
+        Some(Data::Gauge(gauge)) => &gauge.data_points,
         other => panic!("{} is {other:?}", metric.name),
     };
     let points = points.iter().map(|point| {
         assert!(point.start_time_unix_nano <= point.time_unix_nano);
-        let value = match point.value.unwrap() {
-            Number::AsInt(number) => json!(number),
-            Number::AsDouble(number) => json!(number),
+        let value = match point.value {
+            Some(Number::AsInt(number)) => json!(number),
+            Some(Number::AsDouble(number)) => json!(number),
+            None => panic!("{} has a point without a value", metric.name),
         };
         (texts(point.attributes.clone()), value)
     });
@@ -65,8 +66,8 @@ fn numbers(metric: &Metric) -> Vec<(BTreeMap<String, Value>, Value)> {
 }
 
 fn histogram(metric: &Metric) -> &[HistogramDataPoint] {
-    match metric.data.as_ref().unwrap() {
-        Data::Histogram(histogram) => {
+    match &metric.data {
+        Some(Data::Histogram(histogram)) => {
             assert_eq!(histogram.aggregation_temporality, CUMULATIVE);
             for point in &histogram.data_points {
                 assert_eq!(point.bucket_counts.len(), point.explicit_bounds.len() + 1);
