@@ -28,7 +28,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 pub(crate) use job::LaneJob;
 use task::LaneTask;
 
-use crate::json_values::{self, HEAVY_VALUES};
+use crate::json_values::{ByteCounts, HEAVY_VALUES};
 
 /// Bodies above this size move to the lane, unless they are [`is_light`]. The costliest
 /// valid body takes less than 30 ns of CPU per byte, from its first byte to the last of the
@@ -126,9 +126,11 @@ impl Drop for HeavyLane {
 /// coding agent's request is mostly text, and changing threads would cost more than decoding
 /// it.
 fn is_light(body: &[u8], threshold: usize) -> bool {
-    body.len() <= threshold.saturating_mul(LIGHT)
-        && json_values::is_prose(body)
-        && json_values::nanoseconds(body) <= threshold.saturating_mul(COSTLIEST_NS)
+    if body.len() > threshold.saturating_mul(LIGHT) {
+        return false;
+    }
+    let counts = ByteCounts::of(body);
+    counts.is_prose() && counts.nanoseconds() <= threshold.saturating_mul(COSTLIEST_NS)
 }
 
 /// One request's handle to the lane.
@@ -148,7 +150,7 @@ impl LaneHandle {
     /// many values, runs on the lane.
     pub(crate) fn new(lane: &Arc<HeavyLane>, flow: Flow, body: &[u8], threshold: usize) -> Self {
         let bytes = body.len();
-        let dense = || bytes > HEAVY_VALUES && json_values::upper_bound(body) > HEAVY_VALUES;
+        let dense = || bytes > HEAVY_VALUES && ByteCounts::of(body).values() > HEAVY_VALUES;
         let heavy = match bytes > threshold {
             true => !is_light(body, threshold),
             false => threshold < usize::MAX && dense(),

@@ -1,10 +1,12 @@
 //! Finds where a run of unescaped bytes ends, in strings that are read or written.
 //!
-//! Most bytes of a request pass through here, so one pass looks for quotes, backslashes
-//! and control characters together. Short runs are examined eight bytes at a time, long
-//! ones in blocks that compile to vector instructions.
+//! Most bytes of a request pass through here. Short runs are examined eight bytes at a time;
+//! longer ones are searched for a quote or backslash first, then for control characters, both
+//! with vector instructions.
 
-const BLOCK: usize = 64;
+use memchr::memchr2;
+
+const LANE: usize = 16;
 const WORD: usize = size_of::<u64>();
 
 /// The index of the first byte at or after `at` that a string cannot contain unescaped, or
@@ -24,45 +26,34 @@ pub(super) fn run_end(bytes: &[u8], at: usize) -> usize {
 #[inline(never)]
 fn long_run_end(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
-    let (near, far) = rest.split_at(rest.len().min(BLOCK));
-    if let Some(found) = first_special(near) {
-        return at + found;
-    }
-    let (blocks, tail) = far.as_chunks::<BLOCK>();
-    let hit = blocks.iter().position(has_special);
-    let clean = hit.unwrap_or(blocks.len());
-    let last = blocks.get(clean).map_or(tail, |block| block.as_slice());
-    let found = first_special(last).unwrap_or(last.len());
-    at + near.len() + clean * BLOCK + found
+    let run = match memchr2(b'"', b'\\', rest) {
+        Some(stop) => &rest[..stop],
+        None => rest,
+    };
+    let control = match has_control(run) {
+        true => run.iter().position(|byte| *byte < 0x20),
+        false => None,
+    };
+    at + control.unwrap_or(run.len())
 }
 
-fn is_special(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
-/// Without an early exit, so that it compiles to vector instructions: the smallest of three
-/// differences is zero if one of the bytes is special.
-fn has_special(block: &[u8; BLOCK]) -> bool {
-    let least = block.iter().fold(u8::MAX, |least, byte| {
-        least
-            .min(byte ^ b'"')
-            .min(byte ^ b'\\')
-            .min(byte.saturating_sub(0x1f))
-    });
-    least == 0
-}
-
-/// The index of the first special byte.
-fn first_special(bytes: &[u8]) -> Option<usize> {
-    let (words, tail) = bytes.as_chunks::<WORD>();
-    for (index, word) in words.iter().enumerate() {
-        let hits = special_bytes(u64::from_le_bytes(*word));
-        if hits != 0 {
-            return Some(index * WORD + hits.trailing_zeros() as usize / 8);
+/// Whether any byte is a control character. Without an early exit, so that it compiles to vector
+/// instructions: the smallest byte of each column decides.
+fn has_control(run: &[u8]) -> bool {
+    let mut least = [u8::MAX; LANE];
+    let mut add = |lane: &[u8; LANE]| {
+        for (least, byte) in least.iter_mut().zip(lane) {
+            *least = (*least).min(*byte);
         }
+    };
+    let (lanes, tail) = run.as_chunks();
+    lanes.iter().for_each(&mut add);
+    match run.last_chunk() {
+        // Overlaps the lane before it.
+        Some(last) => add(last),
+        None => return tail.iter().any(|byte| *byte < 0x20),
     }
-    let found = tail.iter().position(|byte| is_special(*byte))?;
-    Some(words.len() * WORD + found)
+    least.into_iter().fold(u8::MAX, u8::min) < 0x20
 }
 
 /// The high bit of every special byte. A borrow can mark bytes above a special one, so only
@@ -80,6 +71,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn is_special(byte: u8) -> bool {
+        byte < 0x20 || byte == b'"' || byte == b'\\'
+    }
 
     #[test]
     fn every_byte_is_classified_at_every_position() {
