@@ -39,28 +39,92 @@ fn complete(name: &str, value: &str) -> String {
     }
 }
 
-/// Repeats the tools that can reach a target of any dialect.
+/// A field of a tool, and the first bytes that its value may have.
+type ToolField = (&'static str, &'static [u8]);
+
+const FUNCTION: [ToolField; 5] = [
+    ("type", b"\""),
+    ("name", b"\""),
+    ("description", b"\"n"),
+    ("parameters", b"{n"),
+    ("strict", b"tfn"),
+];
+const CUSTOM: [ToolField; 4] = [
+    ("type", b"\""),
+    ("name", b"\""),
+    ("description", b"\""),
+    ("format", b"{"),
+];
+const NAMESPACE: [ToolField; 4] = [
+    ("type", b"\""),
+    ("name", b"\""),
+    ("description", b"\""),
+    ("tools", b"["),
+];
+
+/// Repeats the tools that can reach a target of any dialect, and of each the fields that can.
 ///
-/// Hosted tools never do: their loss is reported, and a response that lists them would claim
-/// that the model had them.
+/// Hosted tools never do, nor do fields such as `allowed_callers`: their loss is reported, and a
+/// response that lists them would claim that the model had them.
 fn complete_tools(tools: &str) -> String {
+    const REQUIRED: [(&str, &str); 3] = [
+        ("description", "null"),
+        ("parameters", "null"),
+        ("strict", "null"),
+    ];
+    repeat_tools(tools, &|tool, kind| match kind {
+        "\"function\"" => Some(with_defaults(&only(tool, &FUNCTION), &REQUIRED)),
+        "\"custom\"" => Some(only(tool, &CUSTOM)),
+        // One of hosted tools alone is empty here.
+        "\"namespace\"" => {
+            Some(only(tool, &NAMESPACE)).filter(|tool| splice::member(tool, "tools") != Some("[]"))
+        }
+        _ => None,
+    })
+}
+
+/// The tools of a namespace.
+fn nested_tools(tools: &str) -> String {
+    repeat_tools(tools, &|tool, kind| match kind {
+        "\"function\"" => Some(only(tool, &FUNCTION)),
+        "\"custom\"" => Some(only(tool, &CUSTOM)),
+        _ => None,
+    })
+}
+
+/// Each tool as `repeat` writes it, by its type.
+fn repeat_tools(tools: &str, repeat: &dyn Fn(&str, &str) -> Option<String>) -> String {
     let mut out = BytesMut::with_capacity(tools.len());
     write_array(&mut out, |array| {
         for tool in splice::elements(tools).unwrap_or_default() {
-            match splice::member(tool, "type") {
-                Some("\"function\"") => array.raw(&with_defaults(
-                    tool,
-                    &[
-                        ("description", "null"),
-                        ("parameters", "null"),
-                        ("strict", "null"),
-                    ],
-                )),
-                Some("\"custom\"" | "\"namespace\"") => array.raw(tool),
-                _ => {}
+            let kind = splice::member(tool, "type").unwrap_or_default();
+            if let Some(repeated) = repeat(tool, kind) {
+                array.raw(&repeated);
             }
         }
     });
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The listed fields of a tool, if their values have the right type.
+fn only(tool: &str, fields: &[ToolField]) -> String {
+    let mut out = BytesMut::with_capacity(tool.len());
+    splice::object(
+        tool,
+        &mut out,
+        &mut |key: &str, value: &str, out: &mut BytesMut| {
+            let first = value.as_bytes().first();
+            let listed = fields.iter().find(|(name, _)| *name == key);
+            match (listed, first) {
+                (Some(("tools", _)), Some(b'[')) => {
+                    out.extend_from_slice(nested_tools(value).as_bytes());
+                    FieldAction::Replace
+                }
+                (Some((_, starts)), Some(first)) if starts.contains(first) => FieldAction::Keep,
+                _ => FieldAction::Remove,
+            }
+        },
+    );
     String::from_utf8_lossy(&out).into_owned()
 }
 

@@ -162,6 +162,36 @@ fn replying() -> Reply {
     }
 }
 
+#[test]
+fn a_response_repeats_of_each_tool_what_a_target_of_another_dialect_can_get() {
+    let body = r#"{"model":"x","input":"hi","tools":[
+        {"type":"function","name":"f","parameters":{"a":[1]},"allowed_callers":["?"],"defer_loading":true,"output_schema":5,"x":1},
+        {"type":"function","name":"g","parameters":null,"strict":true,"description":null},
+        {"type":"custom","name":"c","format":{"type":"text"},"allowed_callers":["?"]},
+        {"type":"namespace","name":"n","description":"d","y":2,"tools":[
+            {"type":"function","name":"h","allowed_callers":["?"]},
+            {"type":"custom","name":"i","defer_loading":1},
+            {"type":"mcp","server_label":"s"}]},
+        {"type":"web_search"}]}"#;
+    let reply = Reply {
+        echo: Responses.echo(&read(body).request),
+        ..reply()
+    };
+    let written = Responses.write_response(&Response::new(vec![Part::text("a")]), &reply);
+    let written: Value = serde_json::from_slice(&written.body).unwrap();
+    assert_eq!(
+        written["tools"],
+        json!([
+            {"type":"function","name":"f","parameters":{"a":[1]},"description":null,"strict":null},
+            {"type":"function","name":"g","parameters":null,"strict":true,"description":null},
+            {"type":"custom","name":"c","format":{"type":"text"}},
+            {"type":"namespace","name":"n","description":"d","tools":[
+                {"type":"function","name":"h"},
+                {"type":"custom","name":"i"}]},
+        ])
+    );
+}
+
 /// The items that a client gets of these calls, whole and streamed.
 fn written_calls(calls: &[ToolCall]) -> (Vec<Value>, Vec<Value>) {
     let response = Response::new(calls.iter().cloned().map(Part::ToolCall).collect());
