@@ -14,12 +14,18 @@ const CLOSE_ENOUGH: f64 = 0.75;
 /// use majordomo::nearest::nearest;
 ///
 /// assert_eq!(nearest("opnai", ["openai", "ollama"]), Some("openai"));
+/// assert_eq!(nearest("OpenAI", ["openai", "ollama"]), Some("openai"));
 /// assert_eq!(nearest("groq", ["openai", "ollama"]), None);
 /// assert_eq!(nearest("nope", ["openai", "ollama"]), None);
 /// ```
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let near = known.into_iter().filter(|name| is_near(wanted, name));
-    most_similar(wanted, near)
+    // Names are lower-case; case alone is no difference.
+    let wanted = wanted
+        .get(..MAX_COMPARED + 1)
+        .unwrap_or(wanted)
+        .to_ascii_lowercase();
+    let near = known.into_iter().filter(|name| is_near(&wanted, name));
+    most_similar(&wanted, near)
 }
 
 /// The known name that looks most like the given one, at any edit distance. Decides whether a

@@ -19,56 +19,31 @@ impl Vision {
     /// not described yet.
     pub async fn preview(
         &self,
-        request: Request,
-        describers: Option<&Chain>,
-        scope: &Scope,
-    ) -> (Request, Vec<Change>) {
-        let described = ImageDisposition::Described;
-        self.without_calls(request, describers, scope, described)
-            .await
-    }
-
-    /// Replaces images by the descriptions that are known, without calling a describer. The
-    /// others are reported as undescribed.
-    pub async fn describe_known(
-        &self,
-        request: Request,
-        describers: Option<&Chain>,
-        scope: &Scope,
-    ) -> (Request, Vec<Change>) {
-        let undescribed = ImageDisposition::Undescribed(NOT_CALLED.to_owned());
-        self.without_calls(request, describers, scope, undescribed)
-            .await
-    }
-
-    /// `unknown` is the disposition of images that only a call could describe.
-    async fn without_calls(
-        &self,
         mut request: Request,
         describers: Option<&Chain>,
         scope: &Scope,
-        unknown: ImageDisposition,
     ) -> (Request, Vec<Change>) {
         let planner = Planner::new(&self.config, request.prompt(), describers, scope);
         let plan = DescriptionPlan::of(planner, &self.cache).await;
-        let (texts, images) = plan.filled(|_, job| self.expected(job, scope, &unknown));
+        let (texts, images) = plan.filled(|_, job| self.expected(job, scope));
         if !texts.is_empty() {
             image_slots::replace(request.edit(), texts);
         }
         (request, outcome::changes(&images, "describer not called"))
     }
 
-    fn expected(
-        &self,
-        job: &DescriptionJob,
-        scope: &Scope,
-        unknown: &ImageDisposition,
-    ) -> (String, ImageDisposition) {
+    fn expected(&self, job: &DescriptionJob, scope: &Scope) -> (String, ImageDisposition) {
         // A past request has what it used.
         let used = scope.result(&job.key).and_then(|(result, _)| result.ok());
         match used.or_else(|| self.cache.get(&job.key)) {
             Some(known) => (known.to_string(), ImageDisposition::FromCache),
-            None if job.may_call => (UNAVAILABLE.to_owned(), unknown.clone()),
+            None if job.may_call => {
+                let disposition = match scope.is_counted() {
+                    true => ImageDisposition::Undescribed(NOT_CALLED.to_owned()),
+                    false => ImageDisposition::Described,
+                };
+                (UNAVAILABLE.to_owned(), disposition)
+            }
             None => {
                 let why = format!(
                     "only {} images are described per request",

@@ -23,6 +23,8 @@ struct ScopeState {
     calls: Mutex<Vec<DescribeCall>>,
     /// Asked before every call.
     gate: Option<Arc<dyn AttemptGate>>,
+    /// Whether the request is only counted, so that no describer will be called for it.
+    counted: bool,
 }
 
 /// The descriptions by which images of a request were replaced, for a later
@@ -53,13 +55,19 @@ impl Scope {
     /// A request of the client with this key name; empty without keys. Descriptions are cached
     /// only for that key.
     pub fn of_key(name: impl Into<String>) -> Self {
-        Self::new(name.into(), None)
+        Self::new(name.into(), None, false)
+    }
+
+    /// A request whose tokens are only counted: a preview has the descriptions that are known,
+    /// and reports the others as missing.
+    pub fn of_count(name: impl Into<String>) -> Self {
+        Self::new(name.into(), None, true)
     }
 
     /// Like [`of_key`](Self::of_key); the gate is consulted before every call, with an attempt
     /// of the kind [`Describe`](AttemptKind::Describe).
     pub fn gated(name: impl Into<String>, gate: Arc<dyn AttemptGate>) -> Self {
-        Self::new(name.into(), Some(gate))
+        Self::new(name.into(), Some(gate), false)
     }
 
     /// A past request: a preview replaces its images by what replaced them then.
@@ -81,13 +89,14 @@ impl Scope {
         UsedDescriptions(known.collect())
     }
 
-    fn new(key: String, gate: Option<Arc<dyn AttemptGate>>) -> Self {
+    fn new(key: String, gate: Option<Arc<dyn AttemptGate>>, counted: bool) -> Self {
         Self(Arc::new(ScopeState {
             key,
             latest: OnceLock::new(),
             result: Mutex::default(),
             calls: Mutex::default(),
             gate,
+            counted,
         }))
     }
 
@@ -103,6 +112,10 @@ impl Scope {
     /// All calls made for the request so far, by either entry point.
     pub fn calls(&self) -> Vec<DescribeCall> {
         lock(&self.0.calls).clone()
+    }
+
+    pub(super) fn is_counted(&self) -> bool {
+        self.0.counted
     }
 
     pub(super) fn key(&self) -> &str {

@@ -21,8 +21,8 @@
 //! `read_part` read a client's request, tool results included, `write_*` are their
 //! counterparts, `response` and `stream_*` handle responses. They share `arguments`, `base64`,
 //! `client_error`, `conversation`, `custom_input`, `declared_tool`, `effort`, `emulated_call`,
-//! `failure`, `frame_content`, `framing`, `function_tool`, `json`, `loss`, `opaque_images`,
-//! `open_calls`, `overlong`, `request_echo`, `rfc3339`, `sealed_state`, `splice` and
+//! `failure`, `frame_content`, `framing`, `function_tool`, `image_forms`, `json`, `loss`,
+//! `opaque_images`, `open_calls`, `overlong`, `request_echo`, `rfc3339`, `sealed_state`, `splice` and
 //! `tool_call_limits`, and use each other only where two dialects of one vendor overlap.
 
 mod anthropic_messages;
@@ -43,6 +43,7 @@ mod framing;
 mod function_tool;
 mod gemini;
 mod handles_all;
+mod image_forms;
 pub mod images;
 mod json;
 mod loss;

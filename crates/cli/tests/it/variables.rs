@@ -97,6 +97,33 @@ async fn without_the_environment_other_mistakes_are_still_found() {
 }
 
 #[tokio::test]
+async fn without_the_environment_an_unknown_describer_is_not_judged() {
+    let text = "\
+[[routes]]
+model = \"coder\"
+services = [ { spec = \"${MODEL}\", describe = \"${EYES}\" }, { spec = \"demo/text\", describe = \"${EYES}\" } ]
+[[routes.smart]]
+name = \"describe\"
+when = [ { position = \"proxy_vision\", op = \"enabled\" } ]
+services = [ { spec = \"${EYES}\" } ]
+";
+    let path = file("no_env_describer.toml", format!("version = 1\n{text}"));
+    let done = majordomo(&["check", "--no-env", "--config", &path])
+        .output()
+        .await;
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let mut heads = done
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("warning") || line.starts_with("error"));
+    assert!(
+        heads.all(|line| line.ends_with("is not set")),
+        "{}",
+        done.stderr
+    );
+}
+
+#[tokio::test]
 async fn explain_needs_no_key() {
     let text = "\
 [providers.groq]

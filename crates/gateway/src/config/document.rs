@@ -86,14 +86,7 @@ pub(super) fn read_document(mut root: Section<'_>) -> Config {
     let routes = root.take("routes");
     let routes = routes.and_then(|field| routes::sections(&field));
     config.routes = routes.map(routes::read_routes).unwrap_or_default();
-    root.finish_among(&[
-        ("[server]", server::KEYS),
-        (
-            "[[routes.smart]], below the [[routes]] of its route",
-            &["smart"],
-        ),
-        ("[[routes]]", &["services", "balance", "describe"]),
-    ]);
+    root.finish();
     // Invalid entries count as keys of any role here, so that one mistake is reported
     // once.
     let some_wrong = written != Some(config.keys.len());
@@ -200,7 +193,10 @@ fn check_specs(names: &SpecNames<'_>, config: &Config) {
             names.check_describer(&target, model.describe.as_ref());
         }
     }
-    for service in config.services() {
+    let known = config
+        .services()
+        .filter(|service| !service.spec.is_unknown());
+    for service in known {
         names.check_describer(&service.spec.text, service.describe.as_ref());
     }
 }

@@ -34,7 +34,15 @@ pub(super) fn diagnose(text: &str, error: &Span) -> Option<Diagnostic> {
             hint,
         ))
     };
-    if text.trim_start().starts_with('{') {
+    let keys = yaml_keys(rest);
+    let is_litellm = |key: &&str| LITELLM_KEYS.contains(key);
+    if keys.iter().flatten().any(is_litellm) {
+        return at(
+            "this looks like a LiteLLM configuration, which is YAML",
+            IMPORT_HINT,
+        );
+    }
+    if is_json(text) {
         return match json_of(text) {
             Some(product) => {
                 let message = format!("this looks like a {product} configuration, which is JSON");
@@ -43,18 +51,13 @@ pub(super) fn diagnose(text: &str, error: &Span) -> Option<Diagnostic> {
             None => at("the file is JSON, not TOML", FORMAT_HINT),
         };
     }
-    let key = yaml_key(line)?;
-    let significant = rest.lines().filter(|line| !is_blank(line));
-    let yaml = significant.map_while(|line| is_yaml(line).then(|| yaml_key(line)));
-    let keys: Vec<Option<&str>> = yaml.collect();
-    let is_litellm = keys.iter().flatten().any(|key| LITELLM_KEYS.contains(key));
-    if is_litellm {
-        return at(
-            "this looks like a LiteLLM configuration, which is YAML",
-            IMPORT_HINT,
-        );
-    }
-    if keys.len() >= YAML_LINES {
+    let is_marked = line.trim() == "---" || line.starts_with("- ");
+    let key = match yaml_key(line) {
+        Some(key) => key,
+        None if is_marked => "",
+        None => return None,
+    };
+    if keys.len() >= YAML_LINES || is_marked {
         return at("this looks like YAML, not TOML", FORMAT_HINT);
     }
     // Any other word may be a secret.
@@ -63,16 +66,42 @@ pub(super) fn diagnose(text: &str, error: &Span) -> Option<Diagnostic> {
     at("invalid TOML: `:` after a key", &hint)
 }
 
-/// The product whose configuration a JSON file is.
+/// Whether the text begins like a JSON document. A table of TOML can begin like a list.
+fn is_json(text: &str) -> bool {
+    let mut start = text.trim_start();
+    while let Some(comment) = start.strip_prefix("//") {
+        start = comment
+            .split_once('\n')
+            .map_or("", |(_, rest)| rest)
+            .trim_start();
+    }
+    let list = start.strip_prefix('[').map(str::trim_start);
+    start.starts_with('{') || list.is_some_and(|list| list.starts_with('{'))
+}
+
+/// The product whose configuration a JSON file is; comments and trailing commas may keep it
+/// from being parsed.
 fn json_of(text: &str) -> Option<&'static str> {
-    let root: serde_json::Value = serde_json::from_str(text).ok()?;
+    const ROUTER: &str = "claude-code-router";
+    let Ok(root) = serde_json::from_str::<serde_json::Value>(text) else {
+        let has =
+            |key: &str| text.contains(&format!("\"{key}\"")) || text.contains(&format!("{key}:"));
+        return (has("Providers") && has("Router")).then_some(ROUTER);
+    };
     if root.get("Providers").or(root.get("Router")).is_some() {
-        return Some("claude-code-router");
+        return Some(ROUTER);
     }
     let mut providers = root.get("providers")?.as_object()?.values();
     // Ours would have `api_keys`.
     let is_bifrost = providers.any(|provider| provider.get("keys").is_some());
     is_bifrost.then_some("Bifrost")
+}
+
+/// The keys of the lines of YAML at the beginning of a text, one item per line.
+fn yaml_keys(text: &str) -> Vec<Option<&str>> {
+    let significant = text.lines().filter(|line| !is_blank(line));
+    let yaml = significant.map_while(|line| is_yaml(line).then(|| yaml_key(line)));
+    yaml.collect()
 }
 
 fn is_blank(line: &str) -> bool {
@@ -90,11 +119,18 @@ fn is_yaml(line: &str) -> bool {
 fn yaml_key(line: &str) -> Option<&str> {
     let line = line.trim().trim_start_matches("- ").trim_start();
     let (key, value) = line.split_once(':')?;
+    let key = unquoted(key);
     let is_name = !key.is_empty()
         && key
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     (is_name && (value.is_empty() || value.starts_with(' '))).then_some(key)
+}
+
+/// A key without its quotes.
+fn unquoted(key: &str) -> &str {
+    let inner = |quote| key.strip_prefix(quote)?.strip_suffix(quote);
+    inner('"').or_else(|| inner('\'')).unwrap_or(key)
 }
 
 #[cfg(test)]
@@ -113,6 +149,17 @@ mod tests {
             ("listen: \"127.0.0.1:4100\"\n[chain]\n", "`:` after a key"),
             ("{\n  \"server\": {}\n}\n", "the file is JSON"),
             ("{\n  \"providers\": {\"a\": {}}\n}\n", "the file is JSON"),
+            ("---\nmodel_list:\n  - model_name: a\n", "LiteLLM"),
+            ("# a\n---\n# b\nmodel_list:\n", "LiteLLM"),
+            ("\"model_list\":\n  - \"model_name\": a\n", "LiteLLM"),
+            ("'general_settings':\n  master_key: a\n", "LiteLLM"),
+            ("---\na: 1\n", "YAML"),
+            ("- a: 1\n- b: 2\n", "YAML"),
+            (
+                "// a\n{\"Providers\": [], \"Router\": {},}\n",
+                "claude-code-router",
+            ),
+            ("[{\"a\": 1}]", "the file is JSON"),
             ("{\"Providers\": []}", "claude-code-router"),
             ("{\"providers\": {\"openai\": {\"keys\": []}}}", "Bifrost"),
         ] {

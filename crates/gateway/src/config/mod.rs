@@ -52,6 +52,7 @@ mod suggest;
 mod teams;
 pub(crate) mod transition;
 mod units;
+mod unknown_keys;
 mod unreachable;
 mod vision;
 mod watch;
@@ -167,7 +168,7 @@ pub enum Variables {
     /// An error: the gateway cannot run without the value.
     Required,
     /// A warning, for programs that call no provider. Settings that depend on the value are
-    /// not checked; a spec becomes `demo/text` and a provider's address an invalid one.
+    /// not checked; a spec becomes `demo/vision` and a provider's address an invalid one.
     Optional,
 }
 
@@ -265,6 +266,7 @@ impl Config {
         let root = Section::new(&reader, "the file", "", table.span(), table.get_ref());
         // The keys of an invalid document are unreliable.
         let config = errors.is_empty().then(|| document::read_document(root));
+        unknown_keys::report(&reader);
         let (holds_secrets, lacks_variables) = (reader.holds_secrets(), reader.lacks_variables());
         let (mut diagnostics, hidden) = reader.finish();
         let (mut spans, words) = (hidden.spans, hidden.words);
@@ -275,7 +277,9 @@ impl Config {
         source.note_secrets(holds_secrets);
         source.note_blank(blank);
         source.hide(spans);
-        source.redact_words(words);
+        // The name of a provider is no secret, and hints list them.
+        let is_public = |word: &String| DeclaredKind::builtin(word).is_some();
+        source.redact_words(words.into_iter().filter(|word| !is_public(word)).collect());
         let first_error = errors.first().and_then(toml::de::Error::span);
         match first_error.and_then(|span| foreign_format::diagnose(source.text(), &span)) {
             Some(diagnostic) => diagnostics.push(diagnostic),

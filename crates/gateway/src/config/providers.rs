@@ -10,7 +10,7 @@ use super::client_credentials;
 use super::models::{self, ModelEntry};
 use super::provider_options::{self, ProviderOptions};
 use super::reader::{ConfigField, Section};
-use super::suggest::{listed, suggest};
+use super::suggest::{listed, suggest, vendor_of};
 
 /// A provider defined in the file.
 #[derive(Clone, Debug)]
@@ -244,7 +244,17 @@ fn read_kind(field: &ConfigField<'_>) -> Option<DeclaredKind> {
         .map(DeclaredKind::Wire);
     if kind.is_none() {
         let message = format!("there is no provider kind {}", text.shown());
-        field.report(message, suggest(&text.value, &kinds()));
+        let hint = match (DeclaredKind::builtin(&text.value), vendor_of(&text.value)) {
+            (Some(_), _) => {
+                let name = &text.value;
+                format!(
+                    "it is built in: use the section `[providers.{name}]` without a `kind`, or `kind = \"openai\"`"
+                )
+            }
+            (None, Some(kind)) => format!("did you mean `{kind}`?"),
+            (None, None) => suggest(&text.value, &kinds()),
+        };
+        field.report(message, hint);
     }
     kind
 }

@@ -137,30 +137,6 @@ pub fn operator_exposed_without_role(address: SocketAddr, has_role: bool) -> Opt
     })
 }
 
-/// All keys of the section.
-pub(super) const KEYS: &[&str] = &[
-    "listen",
-    "operator_listen",
-    "max_body",
-    "max_requests",
-    "max_bytes_in_flight",
-    "max_messages",
-    "max_parts",
-    "max_images",
-    "max_tools",
-    "max_stops",
-    "max_fields",
-    "max_values",
-    "body_timeout",
-    "keepalive",
-    "grace",
-    "drain",
-    "traces",
-    "trace_bytes",
-    "tls",
-    "origins",
-];
-
 /// Hint for an exposed address without keys.
 pub(super) const EXPOSED_HINT: &str = "generate a key with `majordomo key new NAME` and add its [[keys]] entry, or listen on 127.0.0.1";
 

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use majordomo::nearest::nearest;
+use toml::de::DeValue;
 
 use super::Span;
 use super::alias_cycles::alias_cycles;
 use super::providers::DeclaredKind;
 use super::reader::{ConfigField, ConfigReader, Section};
 use super::secrets::patterns;
+use super::suggest::vendor_of;
 
 /// A spec and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub struct SpecEntry {
     /// How diagnostics quote it if it contains variables.
     quoted: Option<String>,
     role: SpecRole,
+    /// Whether it stands for a spec that depends on a variable that is not set.
+    is_unknown: bool,
 }
 
 /// A name for a spec.
@@ -46,8 +50,8 @@ enum SpecRole {
 /// Placeholder for the requested model in a service's spec.
 pub(super) const REQUESTED_MODEL: &str = "{model}";
 
-/// Stands for a spec that depends on a variable that is not set.
-const UNKNOWN_SPEC: &str = "demo/text";
+/// Stands for a spec that depends on a variable that is not set. It can do everything.
+const UNKNOWN_SPEC: &str = "demo/vision";
 
 impl SpecEntry {
     pub(super) fn service(field: &ConfigField<'_>) -> Option<Self> {
@@ -66,6 +70,7 @@ impl SpecEntry {
                 span: field.span.clone(),
                 text: UNKNOWN_SPEC.to_owned(),
                 role,
+                is_unknown: true,
             });
         }
         Some(Self {
@@ -73,7 +78,13 @@ impl SpecEntry {
             span: field.span.clone(),
             text: text.value,
             role,
+            is_unknown: false,
         })
+    }
+
+    /// Whether it only stands for a spec that is not known.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.is_unknown
     }
 
     pub(super) fn elements(&self) -> impl Iterator<Item = &str> + Clone {
@@ -111,6 +122,12 @@ pub(super) fn read_aliases(section: Section<'_>) -> Vec<Alias> {
                 field.key_span.clone(),
                 format!("`{}` cannot be an alias", field.key),
                 "use a name without `/`, `,` or spaces",
+            );
+        } else if matches!(field.value, DeValue::Table(_)) {
+            let hint = format!("write it in one line: `{} = \"provider/model\"`", field.key);
+            field.report(
+                format!("`{}` must be a quoted string, but is a table", field.key),
+                hint,
             );
         } else if let Some(spec) = SpecEntry::read(&field, SpecRole::Alias) {
             aliases.push(Alias {
@@ -225,7 +242,8 @@ impl SpecNames<'_> {
                 .chain(&from_environment)
                 .map(String::as_str),
         );
-        let hint = match nearest(name, known) {
+        let close = nearest(name, known).or_else(|| vendor_of(name));
+        let hint = match close {
             Some(close) => format!("did you mean `{close}`?"),
             None if spec.quoted.is_some() || !patterns::secret_spans(name).is_empty() => {
                 "add it under [providers]".to_owned()
@@ -240,7 +258,7 @@ impl SpecNames<'_> {
 
     /// Reports a describer that consists only of the target it describes for.
     pub(super) fn check_describer(&self, target: &str, describer: Option<&SpecEntry>) {
-        let Some(describer) = describer else {
+        let Some(describer) = describer.filter(|describer| !describer.is_unknown) else {
             return;
         };
         let mut elements = describer.elements();

@@ -16,3 +16,14 @@ pub(super) fn listed(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
 }
+
+/// The provider of models that are known by another name.
+pub(super) fn vendor_of(name: &str) -> Option<&'static str> {
+    match name.to_ascii_lowercase().as_str() {
+        "gemini" | "google-ai" | "googleai" | "google-genai" => Some("google"),
+        "claude" => Some("anthropic"),
+        "gpt" | "chatgpt" => Some("openai"),
+        "grok" => Some("xai"),
+        _ => None,
+    }
+}

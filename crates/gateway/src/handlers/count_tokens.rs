@@ -58,6 +58,7 @@ async fn count(
     let (chain, request) = (plan.chain, plan.request);
     admitted.exchange.routed(&chain, plan.trace, Some(&request));
     let chain = chain.gated_by(admitted.exchange.gate(&state.pricing));
-    let tokens = chain.count_tokens(request).await;
-    Ok(counter.write_response(tokens))
+    let counted = chain.token_count(request).await;
+    admitted.exchange.add_changes(counted.changes);
+    Ok(counter.write_response(counted.tokens))
 }

@@ -21,8 +21,6 @@ pub(super) struct ProxyVision;
 pub(crate) struct DescribeContext {
     pub(crate) vision: Arc<Vision>,
     pub(crate) scope: Scope,
-    /// Whether the request is only counted, so that no describer will be called for it.
-    pub(crate) counted: bool,
 }
 
 impl Processor for ProxyVision {
@@ -52,7 +50,7 @@ impl Processor for ProxyVision {
         task: ProcessorTask<'a, '_>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
         Box::pin(async move {
-            let DescribeContext { vision, scope, .. } = context(&task)?;
+            let DescribeContext { vision, scope } = context(&task)?;
             let describers = Chain::join(task.services);
             let request = std::mem::take(task.request);
             let described = vision.describe(request, describers.as_ref(), scope).await?;
@@ -66,21 +64,10 @@ impl Processor for ProxyVision {
         task: ProcessorTask<'a, '_>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
         Box::pin(async move {
-            let DescribeContext {
-                vision,
-                scope,
-                counted,
-            } = context(&task)?;
+            let DescribeContext { vision, scope } = context(&task)?;
             let describers = Chain::join(task.services);
             let request = std::mem::take(task.request);
-            let (request, changes) = match counted {
-                true => {
-                    vision
-                        .describe_known(request, describers.as_ref(), scope)
-                        .await
-                }
-                false => vision.preview(request, describers.as_ref(), scope).await,
-            };
+            let (request, changes) = vision.preview(request, describers.as_ref(), scope).await;
             *task.request = request;
             Ok(changes)
         })

@@ -68,7 +68,7 @@ impl Route {
             &subject,
             &mut changed,
             |rule| self.upstreams(rule, context),
-            &context.extensions(false),
+            &context.extensions(),
         )
         .await?;
         let (mut candidates, mut left_out) = (Vec::new(), Vec::new());

@@ -50,13 +50,12 @@ pub(crate) struct RoutingContext<'a> {
 }
 
 impl RoutingContext<'_> {
-    /// Values that processors find by their type, for a request that is only counted or not.
-    pub(super) fn extensions(&self, counted: bool) -> Extensions {
+    /// Values that processors find by their type.
+    pub(super) fn extensions(&self) -> Extensions {
         let mut extensions = Extensions::new();
         extensions.insert(DescribeContext {
             vision: Arc::clone(self.vision),
             scope: self.scope.clone(),
-            counted,
         });
         extensions
     }
@@ -184,7 +183,7 @@ impl Route {
             if let Some(index) = matched {
                 rule = Some(self.rules.name(index).into());
                 let upstreams = |rule| self.upstreams(rule, context);
-                let extensions = context.extensions(!context.binding);
+                let extensions = context.extensions();
                 let (rules, changed) = (&self.rules, &mut request);
                 let applied = match context.binding {
                     true => apply(rules, matched, &subject, changed, upstreams, &extensions).await,

@@ -49,7 +49,7 @@ impl GatewayState {
         admitted: &AdmittedRequest,
     ) -> Result<RequestPlan> {
         let key = admitted.key.as_ref().map(|key| key.name());
-        let scope = Scope::of_key(key.unwrap_or_default());
+        let scope = Scope::of_count(key.unwrap_or_default());
         self.plan_with(model, request, admitted, scope, false).await
     }
 

@@ -119,7 +119,8 @@ async fn a_base_url_may_end_in_its_version() {
         ("llama-swap", "/v1/chat/completions"),
     ] {
         let versioned = path.starts_with("/v1") || path.starts_with("/api");
-        for end in ["", "/", "/v1", "/v1/", "/v1beta"] {
+        let own = path.starts_with("/api/").then_some("/api");
+        for end in ["", "/", "/v1", "/v1/", "/v1beta"].into_iter().chain(own) {
             let provider = format!(
                 "[providers.p]\nkind = \"{kind}\"\nbase_url = \"http://UPSTREAM/base{end}\"\napi_key = \"canary\"\n"
             );

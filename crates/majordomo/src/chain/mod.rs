@@ -50,6 +50,7 @@ use majordomo_llm::{
 
 use commit::{Committed, Items, StreamElement};
 pub use config::{AllBenched, ChainConfig};
+pub use count_tokens::TokenCount;
 #[cfg(feature = "images")]
 pub use fit_images::FitImages;
 pub use gate::{

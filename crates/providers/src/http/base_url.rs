@@ -4,7 +4,8 @@ use ::http::Uri;
 use majordomo_llm::{Error, ErrorKind, Result};
 
 /// The base URL without trailing slashes, and without a version that all paths of the
-/// dialect begin with: clients of most dialects are configured with `…/v1`.
+/// dialect begin with: clients of most dialects are configured with `…/v1`, some of Ollama
+/// with `…/api`.
 pub(super) fn below_version<'u>(url: &'u str, models_path: &str) -> &'u str {
     let url = url.trim_end_matches('/');
     if !["/v1/", "/v1beta/", "/api/"]
@@ -13,8 +14,11 @@ pub(super) fn below_version<'u>(url: &'u str, models_path: &str) -> &'u str {
     {
         return url;
     }
-    let below = url
-        .strip_suffix("/v1beta")
+    let api = url
+        .strip_suffix("/api")
+        .filter(|_| models_path.starts_with("/api/"));
+    let below = api
+        .or_else(|| url.strip_suffix("/v1beta"))
         .or_else(|| url.strip_suffix("/v1"));
     below.map_or(url, |below| below.trim_end_matches('/'))
 }

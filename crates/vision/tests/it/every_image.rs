@@ -42,9 +42,9 @@ fn form(name: &'static str, visible: bool, block: Value) -> Form {
 }
 
 /// What wraps an image into messages.
-struct Container {
-    name: &'static str,
-    wrap: fn(Value) -> Vec<Value>,
+pub(crate) struct Container {
+    pub(crate) name: &'static str,
+    pub(crate) wrap: fn(Value) -> Vec<Value>,
     /// System messages are instructions: images in them are not described.
     instructions: bool,
 }
@@ -71,8 +71,8 @@ fn elsewhere(name: &'static str, body: fn(Value) -> Value) -> Elsewhere {
 pub(crate) struct Grid {
     pub(crate) protocol: Protocol,
     pub(crate) forms: Vec<Form>,
-    containers: Vec<Container>,
-    body: fn(Vec<Value>) -> Value,
+    pub(crate) containers: Vec<Container>,
+    pub(crate) body: fn(Vec<Value>) -> Value,
     /// Whole requests with an image outside the content of messages.
     elsewhere: Vec<Elsewhere>,
     /// A message of text, which makes earlier ones history.

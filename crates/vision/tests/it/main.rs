@@ -4,6 +4,7 @@ mod caching;
 mod describers;
 mod dialects;
 mod every_image;
+mod forms_of_any_dialect;
 mod hostile;
 mod image_anywhere;
 mod over_http;

@@ -13,8 +13,8 @@ use super::opaque::OPAQUE;
 use super::{MESSAGES, call_id};
 use crate::arguments::{arguments_or_none, read_arguments};
 use crate::base64;
+use crate::image_forms::file_media_type;
 use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
-use crate::opaque_images::file_media_type;
 
 /// Reads a string, a list of blocks, or `null`.
 pub(super) fn read_content(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> ReadResult<()> {
@@ -218,14 +218,17 @@ impl<'a> MessagesPartFields<'a> {
     fn document(mut self) -> Option<Part> {
         let source = self.source.take()?;
         let media_type = source.media_type.unwrap_or_default().into_owned();
-        let data: Bytes = match (source.kind.as_deref()?, &*media_type) {
-            ("text", PLAIN_TEXT) => source.data?.into_owned().into(),
-            ("base64", other) if other != PLAIN_TEXT => base64::decode(source.data.as_deref()?)?,
+        let (media_type, data): (String, Bytes) = match (source.kind.as_deref()?, &*media_type) {
+            ("text", PLAIN_TEXT) => (media_type, source.data?.into_owned().into()),
+            ("base64", other) if other != PLAIN_TEXT => {
+                let data = base64::decode(source.data.as_deref()?)?;
+                (file_media_type(other, &data), data)
+            }
             _ => return None,
         };
         self.rest.push("field", Json::string("document"));
         Some(Part::File(File {
-            media_type: file_media_type(&media_type, &data),
+            media_type,
             data,
             name: self.name.take().map(Cow::into_owned),
             native: self.native(),

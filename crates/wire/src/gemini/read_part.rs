@@ -9,10 +9,10 @@ use super::partial_args::PartialArg;
 use super::{GEMINI, keys, tool_results};
 use crate::arguments::{arguments_or_none, read_arguments};
 use crate::base64;
-use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
-use crate::opaque_images::{
+use crate::image_forms::{
     file_media_type, is_generic_type, is_image_type, is_named_as_image, media_type_of_extension,
 };
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
 /// Placeholder `thoughtSignature` for a call that Gemini did not produce. It is
 /// dropped when read, and the writer adds it again.

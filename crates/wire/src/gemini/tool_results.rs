@@ -54,13 +54,15 @@ fn read_response(
     let ((), raw) = cursor.with_raw(|cursor| {
         cursor.loose_object(|key, cursor| {
             fields += 1;
-            if !matches!(&**key, "output" | "error") {
-                return Ok(());
+            // Taken, since all of it is kept as a text.
+            let (text, raw) = match cursor.peek()? {
+                JsonKind::String => cursor.with_raw(|cursor| cursor.string().map(Some))?,
+                _ => (None, cursor.raw()?),
+            };
+            if matches!(&**key, "output" | "error") {
+                failed |= key == "error" && raw != "null";
+                text_field = Some((key.clone(), text, raw));
             }
-            let kind = cursor.peek()?;
-            failed |= key == "error" && kind != JsonKind::Null;
-            let (text, raw) = cursor.with_raw(Cursor::maybe_string)?;
-            text_field = Some((key.clone(), text, raw));
             Ok(())
         })
     })?;

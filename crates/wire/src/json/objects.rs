@@ -26,6 +26,11 @@ impl<'a, const N: usize> JsonObject<'a, N> {
         self.fields.get(name)?.clone()
     }
 
+    /// Its text.
+    pub(crate) fn text(&self) -> &'a str {
+        self.raw.get(self.span.clone()).unwrap_or_default()
+    }
+
     /// The text of that value.
     pub(crate) fn field(&self, name: usize) -> Option<&'a str> {
         self.raw.get(self.span_of(name)?)

@@ -30,6 +30,12 @@ fn unrecognized(raw: Json) -> Opaque {
     Opaque::new(OLLAMA, KIND, raw).with_images(OpaqueImages::new(vec![whole], None))
 }
 
+/// The `images` of a request that has messages, which no server reads there.
+pub(super) fn unread(raw: &str) -> Option<Opaque> {
+    let inner = raw.strip_prefix('[')?.trim_start();
+    (!inner.starts_with(']')).then(|| unrecognized(keep(raw)))
+}
+
 /// Whether a part is written to `images`.
 pub(super) fn belongs(part: &Part) -> bool {
     match part {

@@ -25,7 +25,10 @@ pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
     } = fields;
     if is_chat {
         for (key, raw) in generate_fields.raw {
-            rest.push(key, keep(raw));
+            match key.as_str() {
+                "images" => prompt.unread_images.extend(image::unread(raw)),
+                _ => rest.push(key, keep(raw)),
+            }
         }
     } else {
         generate::add_prompt(

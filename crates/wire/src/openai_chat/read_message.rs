@@ -10,8 +10,8 @@ use super::CHAT;
 use super::opaque::OPAQUE;
 use super::tool_calls::{self, read_tool_calls};
 use crate::base64::decode_data_url;
+use crate::image_forms::file_media_type;
 use crate::json::{self, Cursor, JsonKind, ReadResult, Rest, keep};
-use crate::opaque_images::file_media_type;
 
 /// Reads one element of `messages`.
 pub(super) fn read_message(cursor: &mut Cursor<'_>) -> ReadResult<Message> {

@@ -7,8 +7,8 @@ use majordomo_llm::{File, Image, Native, Part, Reasoning, RemoteImage, Text};
 use super::RESPONSES;
 use super::opaque::OPAQUE;
 use crate::base64::decode_data_url;
+use crate::image_forms::file_media_type;
 use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
-use crate::opaque_images::file_media_type;
 
 /// Reads a string, a list of blocks, or `null`.
 pub(super) fn read_content(cursor: &mut Cursor<'_>) -> ReadResult<Vec<Part>> {

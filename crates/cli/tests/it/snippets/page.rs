@@ -15,6 +15,8 @@ pub(super) struct Snippet {
     pub(super) text: String,
     /// Why it is not executed.
     pub(super) needs: Option<String>,
+    /// Whether it prints until it is stopped.
+    pub(super) streams: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +70,7 @@ impl Page {
                     .and_then(|text| text.strip_prefix("snippet needs "))
                     .map(str::to_owned)
                     .or_else(|| shell_needs.clone().filter(|_| language == Language::Shell)),
+                streams: comment == Some("snippet streams"),
             };
             if comment == Some("snippet continues") {
                 let before = snippets.iter().rfind(|before| before.language == language);
@@ -89,6 +92,7 @@ fn comment_in(line: &str) -> Option<&str> {
     let known = [
         "snippet needs ",
         "snippet continues",
+        "snippet streams",
         "shell snippets need ",
     ];
     known

@@ -125,7 +125,27 @@ impl Runner {
         command.args(["-eu", "-c", &text]).env_clear();
         command.env("PATH", path(folder)).env("BINARY", BINARY);
         command.env("HOME", folder).env("CURL_HOME", folder);
-        self.expect_success(snippet, command).await
+        match snippet.streams {
+            true => self.expect_output(snippet, command).await,
+            false => self.expect_success(snippet, command).await,
+        }
+    }
+
+    /// Runs a command until its first line.
+    async fn expect_output(&self, snippet: &Snippet, mut command: Command) -> Result<(), String> {
+        command.current_dir(self.folder.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.kill_on_drop(true).spawn().expect("it starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let line = tokio::time::timeout(PATIENCE, lines.next_line()).await;
+        match line {
+            Ok(Ok(Some(line))) if !line.is_empty() => Ok(()),
+            other => Err(format!(
+                "{} prints {other:?}:\n{}",
+                snippet.place(),
+                snippet.text
+            )),
+        }
     }
 
     async fn expect_success(&self, snippet: &Snippet, mut command: Command) -> Result<(), String> {

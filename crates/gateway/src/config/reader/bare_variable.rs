@@ -2,7 +2,8 @@
 //!
 //! Only the braced form is substituted, since keys may contain `$`. A bare name would be sent
 //! to a provider as its key, so it is reported if it can only be a variable: as the whole
-//! string, or as the name of a variable that is set. `$$NAME` is a literal `$NAME`.
+//! string, as a whole component of a URL, or as the name of a variable that is set. `$$NAME` is
+//! a literal `$NAME`.
 
 use crate::config::secrets::names::is_variable;
 
@@ -14,8 +15,11 @@ pub(super) fn unescape(raw: &str, is_set: impl Fn(&str) -> bool) -> Result<Strin
     while let Some(at) = rest.find('$') {
         let escaped = rest[at..].starts_with("$$");
         let name = leading_name(&rest[at + 1 + usize::from(escaped)..]);
-        let is_whole = name.len() + 1 + usize::from(escaped) == raw.len();
-        let is_bare = is_variable(name) && name.len() > 1 && (is_whole || is_set(name));
+        let after = &rest[at + 1 + usize::from(escaped) + name.len()..];
+        let before = &raw[..raw.len() - rest.len() + at];
+        let is_whole = before.is_empty() && after.is_empty();
+        let is_certain = is_whole || is_component(before, after) || is_set(name);
+        let is_bare = is_variable(name) && name.len() > 1 && is_certain;
         if is_bare && !escaped {
             return Err(name);
         }
@@ -26,6 +30,16 @@ pub(super) fn unescape(raw: &str, is_set: impl Fn(&str) -> bool) -> Result<Strin
     }
     value.push_str(rest);
     Ok(value)
+}
+
+/// Whether what is between these texts is a component of a URL, such as its host, or what
+/// follows the scheme of an `authorization` header.
+fn is_component(before: &str, after: &str) -> bool {
+    let in_url = before.contains("://")
+        && before.ends_with(['/', ':', '@', '=', '&', '.'])
+        && (after.is_empty() || after.starts_with(['/', ':', '@', '?', '&', '.']));
+    let is_credential = after.is_empty() && matches!(before, "Bearer " | "Basic ");
+    in_url || is_credential
 }
 
 fn leading_name(text: &str) -> &str {
@@ -45,7 +59,16 @@ mod tests {
             ("$GROQ_API_KEY", Err("GROQ_API_KEY")),
             ("$HOST", Err("HOST")),
             ("http://$HOST:80", Err("HOST")),
-            ("http://$OTHER:80", Ok("http://$OTHER:80")),
+            ("http://$OTHER:80", Err("OTHER")),
+            ("foreman://$TOKEN@host", Err("TOKEN")),
+            ("foreman://$$TOKEN@host", Ok("foreman://$TOKEN@host")),
+            ("https://$REGION.example.com/v1", Err("REGION")),
+            (
+                "https://a.example/$PATH-of/x",
+                Ok("https://a.example/$PATH-of/x"),
+            ),
+            ("Bearer $TOKEN", Err("TOKEN")),
+            ("it costs $USD now", Ok("it costs $USD now")),
             ("$$GROQ_API_KEY", Ok("$GROQ_API_KEY")),
             ("http://$$HOST:80", Ok("http://$HOST:80")),
             ("$HOSTS!", Ok("$HOSTS!")),

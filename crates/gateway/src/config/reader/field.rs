@@ -104,7 +104,7 @@ impl<'a> ConfigField<'a> {
     pub(in crate::config) fn flag(&self) -> Option<bool> {
         match self.value {
             DeValue::Boolean(flag) => Some(*flag),
-            _ => self.type_error("`true` or `false`", "remove the quotes"),
+            _ => self.type_error("`true` or `false`", self.unquote_hint()),
         }
     }
 
@@ -116,7 +116,7 @@ impl<'a> ConfigField<'a> {
             format!("an integer from {least} to {most}")
         };
         let DeValue::Integer(number) = self.value else {
-            return self.type_error(&expected, "remove the quotes");
+            return self.type_error(&expected, self.unquote_hint());
         };
         let number = u64::from_str_radix(number.as_str(), number.radix()).ok();
         let fits = number.filter(|number| (least..=most).contains(number));
@@ -135,7 +135,7 @@ impl<'a> ConfigField<'a> {
         let number: Option<f64> = match self.value {
             DeValue::Integer(number) => number.as_str().parse().ok(),
             DeValue::Float(number) => number.as_str().parse().ok(),
-            _ => return self.type_error(&expected, "remove the quotes"),
+            _ => return self.type_error(&expected, self.unquote_hint()),
         };
         let fits = number.filter(|number| (least..=most).contains(number));
         if fits.is_none() {
@@ -283,6 +283,16 @@ impl<'a> ConfigField<'a> {
                 .filter_map(|item| item.section(title))
                 .collect(),
         )
+    }
+
+    /// What to do about a string in the place of another type.
+    fn unquote_hint(&self) -> &'static str {
+        match self.value {
+            DeValue::String(raw) if raw.contains("${") => {
+                "variables are substituted only where a string is expected: write the value itself"
+            }
+            _ => "remove the quotes",
+        }
     }
 
     /// The value for diagnostics, as written in the file.

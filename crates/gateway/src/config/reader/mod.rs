@@ -16,7 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 pub(super) use field::ConfigField;
-pub(super) use section::Section;
+pub(super) use section::{Section, UnknownKey};
 pub(super) use text::ConfigText;
 
 use toml::Spanned;
@@ -30,6 +30,7 @@ pub(super) struct ConfigReader<'e> {
     environment: &'e BTreeMap<String, String>,
     pub(super) variables: Variables,
     diagnostics: RefCell<Vec<Diagnostic>>,
+    unknown_keys: RefCell<Vec<UnknownKey>>,
     hidden: RefCell<HiddenSpans>,
     holds_secrets: Cell<bool>,
     lacks_variables: Cell<bool>,
@@ -57,6 +58,7 @@ impl<'e> ConfigReader<'e> {
             environment,
             variables,
             diagnostics: RefCell::default(),
+            unknown_keys: RefCell::default(),
             hidden: RefCell::new(hidden),
             holds_secrets: Cell::default(),
             lacks_variables: Cell::default(),
@@ -77,6 +79,14 @@ impl<'e> ConfigReader<'e> {
 
     pub(super) fn add(&self, diagnostic: Diagnostic) {
         self.diagnostics.borrow_mut().push(diagnostic);
+    }
+
+    fn note_unknown_key(&self, unknown: UnknownKey) {
+        self.unknown_keys.borrow_mut().push(unknown);
+    }
+
+    pub(super) fn take_unknown_keys(&self) -> Vec<UnknownKey> {
+        self.unknown_keys.take()
     }
 
     /// Masks a span.

@@ -7,8 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{ConfigField, ConfigReader};
 use crate::config::Span;
-use crate::config::secrets::names::{is_secret_name, may_be_secret_name};
-use crate::config::suggest::listed;
+use crate::config::secrets::names::{SETTINGS, is_secret_name, may_be_secret_name};
 
 /// A table whose keys are taken one by one.
 pub(in crate::config) struct Section<'a> {
@@ -117,14 +116,8 @@ impl<'a> Section<'a> {
         fields
     }
 
-    /// Reports every unknown key.
+    /// Notes every unknown key, to be reported with a hint.
     pub(in crate::config) fn finish(self) {
-        self.finish_among(&[]);
-    }
-
-    /// Like [`finish`](Self::finish), for a table that may contain misplaced keys of
-    /// `others`.
-    pub(in crate::config) fn finish_among(self, others: &[(&str, &[&str])]) {
         #[cfg(test)]
         {
             let mut asked = self.reader.asked.borrow_mut();
@@ -137,21 +130,33 @@ impl<'a> Section<'a> {
                 continue;
             }
             let close = nearest(key, self.known.iter().copied());
-            let home = others.iter().find(|(_, keys)| keys.contains(&key));
-            let harmless = home.is_some() || close.is_some_and(|close| !is_secret_name(close));
+            let misplaced = self.path.is_empty() && SETTINGS.contains(&key);
+            let harmless = misplaced || close.is_some_and(|close| !is_secret_name(close));
             // The value of an unknown key may be a secret.
             if may_be_secret_name(key) || !(harmless || is_small(value.get_ref())) {
                 self.reader.hide_all(value);
             }
-            let hint = match (home, close) {
-                (Some((section, _)), _) => format!("move it to {section}"),
-                (None, Some(close)) => format!("did you mean `{close}`?"),
-                (None, None) => format!("expected one of {}", listed(&self.known)),
-            };
-            let message = format!("unknown key `{key}` in {}", self.title);
-            self.reader.report(name.span(), message, hint);
+            self.reader.note_unknown_key(UnknownKey {
+                key: key.to_owned(),
+                span: name.span(),
+                title: self.title.clone(),
+                path: self.path.clone(),
+                known: self.known.clone(),
+            });
         }
     }
+}
+
+/// A key that its section does not have.
+pub(in crate::config) struct UnknownKey {
+    pub(in crate::config) key: String,
+    pub(in crate::config) span: Span,
+    /// The section's name in diagnostics.
+    pub(in crate::config) title: String,
+    /// The section's path in the file.
+    pub(in crate::config) path: String,
+    /// The keys that the section has.
+    pub(in crate::config) known: Vec<&'static str>,
 }
 
 /// Whether a value is too short for a secret.

@@ -1,6 +1,7 @@
 //! Strings and the variables in them.
 
 use super::{ConfigReader, bare_variable};
+use crate::config::secrets::names::is_variable;
 use crate::config::secrets::{names, patterns};
 use crate::config::{Span, Variables};
 
@@ -81,6 +82,17 @@ fn substitute(reader: &ConfigReader<'_>, raw: &str, span: &Span) -> Option<(Stri
                 reader.report(span.clone(), "`${}` names no variable", hint);
                 complete = false;
             }
+            _ if default.is_some_and(|default| default.contains("${")) => {
+                let hint = "write the default itself: `${NAME:-text}`";
+                reader.report(span.clone(), "a default cannot contain a variable", hint);
+                complete = false;
+            }
+            None if is_other_form(name) && !reader.hides(span) => {
+                let hint = "write `${NAME}`, or `${NAME:-default}` for one that may be unset";
+                let message = "this form of a reference is not known";
+                reader.report(span.clone(), message, hint);
+                complete = false;
+            }
             Some(found) => {
                 reader.redact_words(found);
                 value.push_str(found);
@@ -113,6 +125,15 @@ fn split_default(reference: &str) -> (&str, Option<&str>) {
         Some((name, default)) => (name, Some(default)),
         None => (reference, None),
     }
+}
+
+/// Whether a reference has the form that shells have for other purposes, such as `${NAME:?}`
+/// and `${NAME-default}`.
+fn is_other_form(name: &str) -> bool {
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    end.is_some_and(|end| {
+        is_variable(&name[..end]) && name[end..].starts_with([':', '-', '?', '+', '=', '#', '%'])
+    })
 }
 
 /// Whether a string refers to a variable that is not set and has no default.
