@@ -17,8 +17,8 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Loads the file that `--config`, `$MAJORDOMO_CONFIG` or the usual places name; without
-    /// one, detects what `serve` would detect.
+    /// Loads the file named by `--config` or `$MAJORDOMO_CONFIG`, or the one at a default
+    /// location; without a file, detects what `serve` would detect.
     pub(crate) fn load(given: Option<&Path>) -> Result<Self, CliError> {
         Self::load_with(given, Variables::Required)
     }

@@ -21,6 +21,16 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// defaults, for example by counting tokens, implements [`ModelExtras`] and returns itself
 /// from [`extras`](Model::extras).
 ///
+/// An error decides what a chain does next ([`Error::class`]):
+///
+/// | failure | error |
+/// |---|---|
+/// | the upstream responds with an error | [`Error::http`] with its status, and `with_retry_after` |
+/// | no target can serve the request, because it is wrong | [`Error::http`] with 400 |
+/// | only this model cannot serve it | [`ErrorKind::Unsupported`]: the next target, no penalty |
+/// | the upstream is not reached, or the connection breaks | [`ErrorKind::Connect`], [`ErrorKind::ConnectionLost`] |
+/// | the response makes no sense | [`ErrorKind::BadResponse`] |
+///
 /// ```
 /// use std::sync::Arc;
 /// use majordomo_llm::{

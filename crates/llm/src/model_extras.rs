@@ -94,8 +94,8 @@ pub trait ModelExtras: Model {
         None
     }
 
-    /// Takes the key's rate limits as the last response reported them, unless they were taken
-    /// before. Only models of a provider with several keys report it.
+    /// Takes the rate limits that the last response reported for the key; `None` if they were
+    /// taken before. Only models of a provider with several keys report them.
     fn own_quota(&self) -> Option<Quota> {
         None
     }

@@ -58,28 +58,46 @@ impl Part {
 
     /// Returns the text of a text part.
     pub fn as_text(&self) -> Option<&str> {
-        if let Self::Text(text) = self {
-            Some(&text.text)
-        } else {
-            None
+        match self {
+            Self::Text(text) => Some(&text.text),
+            Self::Refusal(_)
+            | Self::Image(_)
+            | Self::RemoteImage(_)
+            | Self::Reasoning(_)
+            | Self::ToolCall(_)
+            | Self::ToolResult(_)
+            | Self::File(_)
+            | Self::Opaque(_) => None,
         }
     }
 
     /// Returns the call of a tool call part.
     pub fn as_tool_call(&self) -> Option<&ToolCall> {
-        if let Self::ToolCall(call) = self {
-            Some(call)
-        } else {
-            None
+        match self {
+            Self::ToolCall(call) => Some(call),
+            Self::Text(_)
+            | Self::Refusal(_)
+            | Self::Image(_)
+            | Self::RemoteImage(_)
+            | Self::Reasoning(_)
+            | Self::ToolResult(_)
+            | Self::File(_)
+            | Self::Opaque(_) => None,
         }
     }
 
     /// Returns the result of a tool result part.
     pub fn as_tool_result(&self) -> Option<&ToolResult> {
-        if let Self::ToolResult(result) = self {
-            Some(result)
-        } else {
-            None
+        match self {
+            Self::ToolResult(result) => Some(result),
+            Self::Text(_)
+            | Self::Refusal(_)
+            | Self::Image(_)
+            | Self::RemoteImage(_)
+            | Self::Reasoning(_)
+            | Self::ToolCall(_)
+            | Self::File(_)
+            | Self::Opaque(_) => None,
         }
     }
 

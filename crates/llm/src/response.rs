@@ -105,7 +105,7 @@ impl Response {
     /// Creates a response that finished normally: with `ToolCalls` if it contains tool
     /// calls, otherwise with `Stop`.
     pub fn new(parts: Vec<Part>) -> Self {
-        let calls_tools = parts.iter().any(|part| matches!(part, Part::ToolCall(_)));
+        let calls_tools = parts.iter().any(|part| part.as_tool_call().is_some());
         Self {
             parts,
             finish: if calls_tools {
@@ -130,17 +130,7 @@ impl Response {
 
     /// Iterates over the tool calls.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::ToolCall(call) => Some(call),
-            Part::Text(_)
-            | Part::Refusal(_)
-            | Part::Image(_)
-            | Part::RemoteImage(_)
-            | Part::Reasoning(_)
-            | Part::ToolResult(_)
-            | Part::File(_)
-            | Part::Opaque(_) => None,
-        })
+        self.parts.iter().filter_map(Part::as_tool_call)
     }
 
     /// Returns `true` if the response has no content beyond whitespace and reasoning.

@@ -131,7 +131,17 @@ impl ResponseStream {
                 self.ready.push_back(StreamItem::Reasoning(text.clone()));
             }
             Event::Part(part) => self.ready.extend(shown(part)),
-            _ => {}
+            // Part of the response only.
+            Event::Start { .. }
+            | Event::Text(_)
+            | Event::Refusal(_)
+            | Event::Reasoning(_)
+            | Event::EndPart(_)
+            | Event::ToolCallStart { .. }
+            | Event::ToolCallArguments { .. }
+            | Event::ToolCallEnd { .. }
+            | Event::Usage(_)
+            | Event::Finish(_) => {}
         }
         let calls = self.assembler.push(event);
         self.ready

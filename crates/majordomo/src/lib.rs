@@ -66,6 +66,7 @@
 //! | configure keys in code | [`providers::Settings`], [`Registry::register`] | [key_in_code] |
 //! | add a provider of your own | [`Provider`], [`Model`], [`EventStream`] | [custom_provider] |
 //! | wrap models, adapt requests | [`Chain::wrap`], [`Model::extras`], [`chain::Shape`] | [middleware] |
+//! | refuse or meter attempts | [`chain::AttemptGate`], [`Chain::gated_by`] | in its documentation |
 //! | observe attempts and benches | [`observe::Observer`] | [observer] |
 //! | test without a network | [`fake::Fake`], [`clock::ManualClock`] | [testing] |
 //! | name specs, also dynamically | [`Registry::alias`], [`registry::Resolver`] | [tiers] |

@@ -63,6 +63,7 @@ pub struct Settings {
 
 /// Overrides of assumed or discovered capabilities.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CapabilityOverrides {
     /// Whether images are supported.
     pub images: Option<bool>,

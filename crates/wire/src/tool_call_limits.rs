@@ -3,7 +3,7 @@
 //! Calls are buffered until they are complete, so a model or server that never
 //! ends them must not exhaust memory, or the stack of the arguments' parser.
 
-use majordomo_llm::{Error, ErrorKind, Event, Part, Response, Result, ToolCall};
+use majordomo_llm::{Error, ErrorKind, Event, Response, Result, ToolCall};
 
 use crate::StreamReader;
 use crate::frame_content::FrameContent;
@@ -90,7 +90,11 @@ impl SeenCalls {
                 }
             }
             Event::ToolCallEnd { index } => self.open.retain(|(open, _)| open != index),
-            Event::Part(Part::ToolCall(call)) => self.complete_call(call)?,
+            Event::Part(part) => {
+                if let Some(call) = part.as_tool_call() {
+                    self.complete_call(call)?;
+                }
+            }
             _ => {}
         }
         Ok(())
@@ -160,6 +164,8 @@ fn bad(what: String) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use majordomo_llm::Part;
+
     use super::*;
 
     fn start(index: usize) -> Event {

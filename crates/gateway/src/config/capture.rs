@@ -4,6 +4,7 @@ use super::reader::Section;
 
 /// The capture of requests, for keys that opt in.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CaptureSettings {
     /// Maximum bytes of all captured requests and responses together.
     pub size: u64,

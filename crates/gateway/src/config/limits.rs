@@ -19,6 +19,7 @@ const EXHAUSTED_HINT: &str = "write \"refuse\", \"clamp\", \"warn\" or \"spec:<c
 
 /// `[limits]`: the limits of everyone, and settings of budgets.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct LimitSettings {
     /// The limits of all clients together.
     pub everyone: Arc<LimitPolicy>,
@@ -35,6 +36,7 @@ pub struct LimitSettings {
 
 /// The webhook for alerts.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct AlertSettings {
     /// The address.
     pub url: String,

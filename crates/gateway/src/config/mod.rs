@@ -116,6 +116,7 @@ use reader::{ConfigReader, Section};
 /// assert_eq!(invalid.list()[0].hint.as_deref(), Some("did you mean `aliases`?"));
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Config {
     /// Listeners and request limits.
     pub server: ServerSettings,

@@ -4,6 +4,7 @@ use super::reader::Section;
 
 /// The web page of the operator's listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PageSettings {
     /// Whether it is served.
     pub enabled: bool,

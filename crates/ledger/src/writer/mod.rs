@@ -29,6 +29,7 @@ pub use status::{LedgerStatus, StatusSnapshot};
 pub type OpenStore = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
 
 /// The configuration of a ledger's writer.
+#[non_exhaustive]
 pub struct WriterOptions {
     /// Maximum entries that wait in memory. Further ones are spooled, or dropped and counted.
     pub capacity: usize,

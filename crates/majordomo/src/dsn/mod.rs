@@ -115,6 +115,7 @@ fn read_token(text: &str) -> Result<Option<SecretString>, DsnError> {
 
 /// An error in a DSN. Its text never repeats the DSN, which may contain a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DsnError {
     /// No `scheme://`.
     #[error("the DSN has no scheme: write it as `scheme://[token@]host[/path]`")]

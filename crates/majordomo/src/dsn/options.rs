@@ -10,6 +10,7 @@ use super::DsnError;
 
 /// The options of a DSN; unset options keep the provider's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DsnOptions {
     /// Timeout of one attempt.
     pub timeout: Option<Duration>,
@@ -30,11 +31,11 @@ pub struct DsnOptions {
 impl DsnOptions {
     /// The capabilities that the options override.
     pub fn limits(&self) -> CapabilityOverrides {
-        CapabilityOverrides {
-            images: self.images,
-            tools: self.tools,
-            context: self.context,
-        }
+        let mut limits = CapabilityOverrides::default();
+        limits.images = self.images;
+        limits.tools = self.tools;
+        limits.context = self.context;
+        limits
     }
 
     /// Overrides a provider's default capabilities.

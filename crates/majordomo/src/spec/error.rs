@@ -7,6 +7,7 @@ use crate::nearest::did_you_mean;
 
 /// Why a spec could not be parsed into a chain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SpecError {
     /// The spec has no element.
     #[error("the model spec is empty: name at least one `provider/model` or alias")]

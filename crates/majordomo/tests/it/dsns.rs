@@ -128,15 +128,11 @@ fn malformed_dsns_are_rejected_with_what_is_missing() {
 #[test]
 fn options_are_parsed() {
     let options = read("ollama://h?timeout=1m30s&images=false&tools=true&context=32768").options;
-    let expected = DsnOptions {
-        timeout: Some(Duration::from_secs(90)),
-        images: Some(false),
-        tools: Some(true),
-        context: Some(32_768),
-        legacy_max_tokens: None,
-        anthropic_version: None,
-        num_ctx: None,
-    };
+    let mut expected = DsnOptions::default();
+    expected.timeout = Some(Duration::from_secs(90));
+    expected.images = Some(false);
+    expected.tools = Some(true);
+    expected.context = Some(32_768);
     assert_eq!(options, expected);
     assert_eq!(read("ollama://h").options, DsnOptions::default());
     assert_eq!(read("ollama://h?").options, DsnOptions::default());

@@ -9,4 +9,5 @@ mod layout;
 mod links;
 mod manifests;
 mod part_matches;
+mod part_selections;
 mod public_surface;

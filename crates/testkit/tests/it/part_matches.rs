@@ -1,10 +1,9 @@
 //! No match on `Part` has a catch-all arm: a new kind of content must be decided everywhere.
 
-use std::path::Path;
-
-use majordomo_testkit::files;
 use syn::visit::{self, Visit};
-use syn::{Arm, ExprMatch, Pat, Path as SynPath};
+use syn::{Arm, ExprMatch, Pat};
+
+use crate::part_selections::{is_part_pattern, sources};
 
 /// The matches on `Part` with a catch-all arm, by line.
 #[derive(Default)]
@@ -15,7 +14,7 @@ struct CatchAlls {
 
 impl<'ast> Visit<'ast> for CatchAlls {
     fn visit_expr_match(&mut self, found: &'ast ExprMatch) {
-        let named = |arm: &&Arm| names_part(&arm.pat);
+        let named = |arm: &&Arm| is_part_pattern(&arm.pat);
         if found.arms.iter().any(|arm| named(&arm)) {
             self.matches += 1;
             let unguarded = found.arms.iter().filter(|arm| arm.guard.is_none());
@@ -24,25 +23,6 @@ impl<'ast> Visit<'ast> for CatchAlls {
             }
         }
         visit::visit_expr_match(self, found);
-    }
-}
-
-/// Whether a pattern is a variant of `Part` itself, not one inside another type.
-fn names_part(pattern: &Pat) -> bool {
-    let is_part = |path: &SynPath| {
-        let mut names = path.segments.iter().rev().skip(1);
-        names.next().is_some_and(|name| name.ident == "Part")
-    };
-    match pattern {
-        Pat::TupleStruct(pattern) => is_part(&pattern.path),
-        Pat::Struct(pattern) => is_part(&pattern.path),
-        Pat::Or(pattern) => pattern.cases.iter().any(names_part),
-        Pat::Paren(pattern) => names_part(&pattern.pat),
-        Pat::Ident(pattern) => pattern
-            .subpat
-            .as_ref()
-            .is_some_and(|(_, inner)| names_part(inner)),
-        _ => false,
     }
 }
 
@@ -62,22 +42,13 @@ fn catch_alls(source: &str) -> CatchAlls {
 
 #[test]
 fn no_match_on_part_has_a_catch_all_arm() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut matches = 0;
     let mut mistakes = Vec::new();
-    for file in files(&crates) {
-        let is_source = file.components().any(|part| part.as_os_str() == "src");
-        let is_test = file
-            .components()
-            .any(|part| part.as_os_str() == "tests" || part.as_os_str() == "tests.rs");
-        if !is_source || is_test || file.extension().is_none_or(|end| end != "rs") {
-            continue;
-        }
-        let source = std::fs::read_to_string(&file).expect("a source");
+    for (name, source) in sources() {
         let found = catch_alls(&source);
         matches += found.matches;
         let lines = found.lines.into_iter();
-        mistakes.extend(lines.map(|line| format!("{}:{line}", file.display())));
+        mistakes.extend(lines.map(|line| format!("{name}:{line}")));
     }
     assert!(matches > 60, "only {matches} matches on `Part` were found");
     assert_eq!(mistakes, [""; 0], "name every kind of `Part` instead");

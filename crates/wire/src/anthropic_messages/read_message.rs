@@ -19,7 +19,7 @@ pub(super) fn read_message(cursor: &mut Cursor<'_>) -> ReadResult<Message> {
         "content" => read_content(cursor, &mut parts),
         _ => rest.take(key.as_ref(), cursor),
     })?;
-    let is_result = |part: &Part| matches!(part, Part::ToolResult(_));
+    let is_result = |part: &Part| part.as_tool_result().is_some();
     let only_results = !parts.is_empty() && parts.iter().all(is_result);
     let word = word.unwrap_or_default();
     let role = match &*word {

@@ -32,7 +32,7 @@ pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> 
         return Err(Error::new(ErrorKind::BadResponse, text));
     }
     assign_call_ids(&mut fields.parts, first_call);
-    let called = fields.parts.iter().any(|p| matches!(p, Part::ToolCall(_)));
+    let called = fields.parts.iter().any(|p| p.as_tool_call().is_some());
     let word = fields.stop_reason.unwrap_or_default();
     if let Some(details) = fields.stop_details {
         match finish::read_stop_details(details) {

@@ -44,7 +44,7 @@ impl GeminiConversation {
             Ok(())
         })?;
         let name = name.unwrap_or_default();
-        let is_result = |part: &Part| matches!(part, Part::ToolResult(_));
+        let is_result = |part: &Part| part.as_tool_result().is_some();
         let role = match &*name {
             "model" => Role::Assistant,
             "function" | "tool" => Role::Tool,

@@ -135,7 +135,7 @@ impl GeminiStreamState {
             events.push(Event::Start { id, model });
         }
         self.usage = chunk.usage.or(self.usage);
-        // The input early, since some clients need it first.
+        // Some clients need the input tokens first.
         if let (None, Some(usage)) = (self.emitted_usage, self.usage) {
             let input = Usage::new(usage.input, 0).with_cache_read(usage.cache_read);
             self.emitted_usage = Some(input);

@@ -34,7 +34,7 @@ pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> 
     let native = fields.take_native();
     let (mut parts, _) = fields.message.into_parts();
     assign_call_ids(&mut parts, first_call);
-    let called = parts.iter().any(|part| matches!(part, Part::ToolCall(_)));
+    let called = parts.iter().any(|part| part.as_tool_call().is_some());
     let reason = fields.done_reason.as_deref().unwrap_or("stop");
     Ok(Response::new(parts)
         .with_finish(finish::read_finish_reason(reason, called))

@@ -136,7 +136,7 @@ pub(super) fn write_response(response: &Response, reply: &Reply) -> Written {
 }
 
 fn has_tool_calls(parts: &[Part]) -> bool {
-    parts.iter().any(|part| matches!(part, Part::ToolCall(_)))
+    parts.iter().any(|part| part.as_tool_call().is_some())
 }
 
 fn has_refusal(parts: &[Part]) -> bool {

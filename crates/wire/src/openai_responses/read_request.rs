@@ -216,7 +216,7 @@ impl ResponsesRequestFields {
     }
 }
 
-/// Reads a user text or a list of items.
+/// Whether a message holds only the item that declares additional tools.
 fn declares_tools(message: &Message) -> bool {
     matches!(&message.parts[..], [Part::Opaque(block)] if block.kind == ADDITIONAL_TOOLS)
 }

@@ -1,18 +1,21 @@
-//! A request that is dropped at any await point reports exactly one outcome per attempt
-//! that entered.
+//! A request that is dropped at any await point, or meets its deadline there, reports exactly
+//! one outcome per attempt that entered.
 
 use std::future::poll_fn;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use majordomo::chain::{AttemptEnd, ForwardedStream};
+use majordomo::chain::{AttemptEnd, ChainConfig, ForwardedStream};
 use majordomo::fake::{Beat, Step};
 use majordomo::llm::{Accept, Rejection};
-use majordomo::{BoxFuture, Chain, Error, Event, FinishReason, Message, Request, Response, Usage};
+use majordomo::{
+    BoxFuture, Chain, Class, EmbeddingRequest, Error, Event, FinishReason, ImageRequest, Message,
+    Request, Response, Usage,
+};
 
 use super::books::{Books, Ruling, TestGate};
-use super::stepwise::{DIALECT, poll_times, stepwise};
-use crate::support::{Fixture, drain, status};
+use super::stepwise::{DIALECT, SlowShape, poll_times, stepwise};
+use crate::support::{Fixture, drain, secs, status, status_after};
 
 /// How a request is made.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +24,20 @@ enum Way {
     Events,
     Raw,
     Embed,
+    Vectors,
+    Image,
     Count,
 }
+
+const WAYS: [Way; 7] = [
+    Way::Whole,
+    Way::Events,
+    Way::Raw,
+    Way::Embed,
+    Way::Vectors,
+    Way::Image,
+    Way::Count,
+];
 
 /// Accepts only `yes`.
 struct OnlyYes;
@@ -64,6 +79,9 @@ fn whole_life(chain: Chain, way: Way) -> BoxFuture<'static, ()> {
                     .forward_embeddings(DIALECT, Bytes::from_static(b"{}"))
                     .await,
             ),
+            // In three batches.
+            Way::Vectors => drop(chain.embed(EmbeddingRequest::new(["a"; 40])).await),
+            Way::Image => drop(chain.generate_images(ImageRequest::new("a")).await),
             Way::Count => drop(chain.count_tokens(request).await),
         }
     })
@@ -117,48 +135,140 @@ fn check(books: &Books, at: &str) {
     }
 }
 
+/// How often a request was dropped, and how often that met an attempt that had not ended.
+#[derive(Default)]
+struct Drops {
+    points: usize,
+    open: usize,
+}
+
+impl Drops {
+    /// Drops a request at each of its await points.
+    async fn at_each_point(
+        &mut self,
+        name: &str,
+        way: Way,
+        waits: bool,
+        prepare: impl Fn() -> Fixture,
+    ) {
+        for polls in 0.. {
+            let books = Arc::<Books>::default();
+            let gate = TestGate {
+                books: Arc::clone(&books),
+                rule: |_| Ruling::Admit,
+                waits,
+            };
+            let chain = stepwise(&prepare().chain("fp/a,tail/x"));
+            let chain = chain
+                .shaped_by(Arc::new(SlowShape))
+                .gated_by(Arc::new(gate));
+            let done = poll_times(whole_life(chain, way), polls).await.is_some();
+            let at = format!("{way:?}, {name}, dropped after {polls} polls");
+            check(&books, &at);
+            let entries = books.entries();
+            let ends = entries.iter().map(|entry| entry.reports[0].end);
+            let cut = [AttemptEnd::Cancelled, AttemptEnd::NotSent];
+            let open = ends.filter(|end| cut.contains(end)).count();
+            assert!(open <= usize::from(!done), "{at}: {entries:#?}");
+            self.open += open;
+            self.points += 1;
+            if done {
+                return;
+            }
+            assert!(polls < 200, "{at} never ends");
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_request_dropped_at_any_await_point_settles_each_attempt_once() {
     let mut points = 0;
-    for way in [Way::Whole, Way::Events, Way::Raw, Way::Embed, Way::Count] {
+    for way in WAYS {
         for (name, steps) in scripts() {
+            let prepare = || {
+                let fixture = Fixture::new();
+                fixture.script("a", steps.clone());
+                fixture.tail.otherwise(|_| yes());
+                fixture
+            };
+            let mut drops = Drops::default();
             for waits in [false, true] {
-                let mut cancelled = 0;
-                for polls in 0.. {
-                    let fixture = Fixture::new();
-                    fixture.script("a", steps.clone());
-                    fixture.tail.otherwise(|_| yes());
-                    let books = Arc::<Books>::default();
-                    let gate = TestGate {
-                        books: Arc::clone(&books),
-                        rule: |_| Ruling::Admit,
-                        waits,
-                    };
-                    let chain = stepwise(&fixture.chain("fp/a,tail/x"));
-                    let life = whole_life(chain.gated_by(Arc::new(gate)), way);
-                    let done = poll_times(life, polls).is_some();
-                    let at = format!("{way:?}, {name}, dropped after {polls} polls");
-                    check(&books, &at);
-                    let entries = books.entries();
-                    let ends = entries.iter().map(|entry| entry.reports[0].end);
-                    let cut = [AttemptEnd::Cancelled, AttemptEnd::NotSent];
-                    let open = ends.filter(|end| cut.contains(end)).count();
-                    assert!(open <= usize::from(!done), "{at}: {entries:#?}");
-                    cancelled += open;
-                    points += 1;
-                    if done {
-                        break;
-                    }
-                    assert!(polls < 200, "{at} never ends");
-                }
-                assert!(
-                    cancelled > 0,
-                    "{way:?}, {name}: no drop met an open attempt"
-                );
+                drops.at_each_point(name, way, waits, prepare).await;
             }
+            assert!(
+                drops.open > 0,
+                "{way:?}, {name}: no drop met an open attempt"
+            );
+            points += drops.points;
         }
     }
-    assert!(points > 500, "{points} await points");
+    assert!(points > 1_000, "{points} await points");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_dropped_while_all_targets_are_limited_settles_each_attempt_once() {
+    for way in [Way::Whole, Way::Events, Way::Raw, Way::Vectors, Way::Image] {
+        let prepare = || {
+            let config = ChainConfig::default().with_max_retry_after(secs(5));
+            let fixture = Fixture::chained(config);
+            let limited = || status_after(429, 3);
+            fixture.script("a", [limited(), yes()]);
+            fixture.tail.enqueue("x", [limited()]);
+            fixture.tail.otherwise(|_| yes());
+            fixture
+        };
+        let mut drops = Drops::default();
+        drops.at_each_point("limited", way, true, prepare).await;
+        assert!(drops.open > 2, "{way:?}: {} met an attempt", drops.open);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_at_any_await_point_settles_each_attempt_once() {
+    for way in WAYS {
+        for (name, steps) in scripts() {
+            let mut cut = 0;
+            for seconds in 0..40 {
+                // Each poll takes a second.
+                let limit = secs(seconds) + secs(1) / 2;
+                let config = ChainConfig::default().with_deadline(limit);
+                let fixture = Fixture::chained(config);
+                fixture.script("a", steps.clone());
+                fixture.tail.otherwise(|_| yes());
+                let books = Arc::<Books>::default();
+                let gate = TestGate {
+                    books: Arc::clone(&books),
+                    rule: |_| Ruling::Admit,
+                    waits: true,
+                };
+                let chain = stepwise(&fixture.chain("fp/a,tail/x"));
+                let chain = chain
+                    .shaped_by(Arc::new(SlowShape))
+                    .gated_by(Arc::new(gate));
+                let ended = poll_times(whole_life(chain, way), 200).await;
+                let at = format!("{way:?}, {name}, {limit:?}");
+                assert!(ended.is_some(), "{at}: never ends");
+                check(&books, &at);
+                cut += usize::from(
+                    books
+                        .entries()
+                        .iter()
+                        .any(|entry| late(entry.reports[0].end)),
+                );
+            }
+            assert!(cut > 1, "{way:?}, {name}: {cut} deadlines met an attempt");
+        }
+    }
+}
+
+/// Whether an attempt ended because the request's time was over.
+fn late(end: AttemptEnd) -> bool {
+    match end {
+        AttemptEnd::Failed { class, .. } => class == Class::Deadline,
+        // A count is dropped.
+        AttemptEnd::Cancelled | AttemptEnd::NotSent => true,
+        _ => false,
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -170,7 +280,9 @@ async fn a_forced_attempt_dropped_at_any_await_point_settles_once() {
         assert!(fixture.benched_secs("fp/a") > 0);
         let (gate, books) = TestGate::new(|_| Ruling::Admit);
         let chain = stepwise(&fixture.chain("fp/a")).gated_by(gate);
-        let done = poll_times(whole_life(chain, Way::Events), polls).is_some();
+        let done = poll_times(whole_life(chain, Way::Events), polls)
+            .await
+            .is_some();
         let at = format!("dropped after {polls} polls");
         check(&books, &at);
         assert!(books.entries().len() <= 1, "{at}");

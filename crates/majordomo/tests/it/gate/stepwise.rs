@@ -5,11 +5,17 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
-use majordomo::llm::{Dialect, ModelExtras, OutputCounter, RawChunk, RawChunkStream};
+use majordomo::chain::{Shape, Shaped, TargetView};
+use majordomo::llm::{
+    BatchLimits, Dialect, EmbeddingModel, ImageModel, ModelExtras, OutputCounter, RawChunk,
+    RawChunkStream,
+};
 use majordomo::{
-    BoxFuture, Capabilities, Chain, Event, EventStream, Model, Request, Response, Result,
+    BoxFuture, Capabilities, Chain, EmbeddingRequest, EmbeddingResponse, Error, ErrorKind, Event,
+    EventStream, ImageRequest, ImageResponse, Model, ModelExt, Request, Response, Result,
 };
 
 /// The dialect of raw streams.
@@ -28,16 +34,34 @@ pub(super) async fn pause() {
     .await;
 }
 
-/// Polls a future up to `polls` times and drops it.
-pub(super) fn poll_times<T>(future: impl Future<Output = T>, polls: usize) -> Option<T> {
+/// Polls a future up to `polls` times, with a second between two polls, and drops it.
+pub(super) async fn poll_times<T>(future: impl Future<Output = T>, polls: usize) -> Option<T> {
     let mut future = pin!(future);
-    let mut cx = Context::from_waker(Waker::noop());
     for _ in 0..polls {
+        let mut cx = Context::from_waker(Waker::noop());
         if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
             return Some(output);
         }
+        tokio::time::advance(Duration::from_secs(1)).await;
     }
     None
+}
+
+/// Is pending once and changes nothing.
+pub(super) struct SlowShape;
+
+impl Shape for SlowShape {
+    fn concerns(&self, _: &Request, _: TargetView<'_>) -> bool {
+        true
+    }
+
+    fn shape<'a>(&'a self, request: Request, _: TargetView<'a>) -> BoxFuture<'a, Result<Shaped>> {
+        Box::pin(async move {
+            pause().await;
+            let changes = Vec::new();
+            Ok(Shaped { request, changes })
+        })
+    }
 }
 
 /// Makes every target of a chain stepwise.
@@ -117,6 +141,53 @@ impl ModelExtras for Stepwise {
             self.0.generate(Request::user("embed")).await?;
             pause().await;
             Ok(body)
+        })
+    }
+
+    fn own_image_model(&self) -> Option<&dyn ImageModel> {
+        Some(self)
+    }
+
+    fn own_embedding_model(&self) -> Option<&dyn EmbeddingModel> {
+        Some(self)
+    }
+}
+
+fn incapable() -> Error {
+    Error::new(ErrorKind::Unsupported, "scripted")
+}
+
+impl ImageModel for Stepwise {
+    fn generate_images(&self, request: ImageRequest) -> BoxFuture<'_, Result<ImageResponse>> {
+        Box::pin(async move {
+            pause().await;
+            let painter = self.0.image_model().ok_or_else(incapable)?;
+            let response = painter.generate_images(request).await;
+            pause().await;
+            response
+        })
+    }
+}
+
+impl EmbeddingModel for Stepwise {
+    fn batch_limits(&self) -> BatchLimits {
+        BatchLimits {
+            max_texts: 16,
+            max_bytes: usize::MAX,
+        }
+    }
+
+    fn embed_batch<'a>(
+        &'a self,
+        texts: &'a [String],
+        request: &'a EmbeddingRequest,
+    ) -> BoxFuture<'a, Result<EmbeddingResponse>> {
+        Box::pin(async move {
+            pause().await;
+            let embedder = self.0.embedding_model().ok_or_else(incapable)?;
+            let response = embedder.embed_batch(texts, request).await;
+            pause().await;
+            response
         })
     }
 }
