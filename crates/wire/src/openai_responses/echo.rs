@@ -39,29 +39,63 @@ fn complete(name: &str, value: &str) -> String {
     }
 }
 
-/// Repeats the tools that can reach a target of any dialect.
+/// Repeats the tools that can reach a target of any dialect, with the fields that do.
 ///
 /// Hosted tools never do: their loss is reported, and a response that lists them would claim
 /// that the model had them.
 fn complete_tools(tools: &str) -> String {
-    let mut out = BytesMut::with_capacity(tools.len());
+    repeated(tools, |tool| {
+        let tool = repeated_tool(tool, false)?;
+        let is_function = splice::member(&tool, "type") == Some("\"function\"");
+        Some(match is_function {
+            true => with_defaults(
+                &tool,
+                &[
+                    ("description", "null"),
+                    ("parameters", "null"),
+                    ("strict", "null"),
+                ],
+            ),
+            false => tool,
+        })
+    })
+}
+
+/// The elements of an array for which `repeat` returns a value.
+fn repeated(elements: &str, repeat: impl Fn(&str) -> Option<String>) -> String {
+    let mut out = BytesMut::with_capacity(elements.len());
     write_array(&mut out, |array| {
-        for tool in splice::elements(tools).unwrap_or_default() {
-            match splice::member(tool, "type") {
-                Some("\"function\"") => array.raw(&with_defaults(
-                    tool,
-                    &[
-                        ("description", "null"),
-                        ("parameters", "null"),
-                        ("strict", "null"),
-                    ],
-                )),
-                Some("\"custom\"" | "\"namespace\"") => array.raw(tool),
-                _ => {}
-            }
+        let elements = splice::elements(elements).unwrap_or_default();
+        for element in elements.into_iter().filter_map(repeat) {
+            array.raw(&element);
         }
     });
     String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The fields of a tool that a target gets. A namespace is never inside another one.
+fn repeated_tool(tool: &str, in_namespace: bool) -> Option<String> {
+    let fields: &[&str] = match splice::member(tool, "type")? {
+        "\"function\"" => &["type", "name", "description", "parameters", "strict"],
+        "\"custom\"" => &["type", "name", "description", "format"],
+        "\"namespace\"" if !in_namespace => &["type", "name", "description", "tools"],
+        _ => return None,
+    };
+    let mut out = BytesMut::with_capacity(tool.len());
+    splice::object(
+        tool,
+        &mut out,
+        &mut |key: &str, value: &str, out: &mut BytesMut| match key {
+            "tools" if fields.contains(&key) => {
+                let tools = repeated(value, |tool| repeated_tool(tool, true));
+                out.extend_from_slice(tools.as_bytes());
+                FieldAction::Replace
+            }
+            key if fields.contains(&key) => FieldAction::Keep,
+            _ => FieldAction::Remove,
+        },
+    );
+    Some(String::from_utf8_lossy(&out).into_owned())
 }
 
 fn complete_text(text: &str) -> String {
