@@ -36,6 +36,7 @@ mod llama_swap;
 mod ollama;
 mod openai;
 mod openai_models;
+mod openai_sampling;
 mod quirks;
 mod reasoning_budget;
 mod recipe;

@@ -52,10 +52,11 @@ use crate::estimate::{ImageTokenRule, TokenRule};
 use crate::image_types::local_images;
 use crate::images_api::{EmbeddingsApi, ImagesApi, batch_limits};
 use crate::openai_models::{
-    image_limits, image_token_rule, rejects_effort, takes_effort, text_counter,
+    image_limits, image_token_rule, least_effort, rejects_effort, takes_effort, text_counter,
 };
+use crate::openai_sampling::fit_sampling;
 use crate::quirks::{self, Quirk};
-use crate::reasoning_budget::{budget_to_effort, drop_effort};
+use crate::reasoning_budget::{budget_to_effort, drop_effort, raise_effort};
 use crate::recipe::Recipe;
 use crate::transport::{Credential, Timeouts};
 
@@ -250,6 +251,9 @@ impl Recipe for OpenAi {
         if self.own_models && !own_dialect {
             if takes_effort(model) {
                 budget_to_effort(&mut request);
+                let least = least_effort(model);
+                raise_effort(&mut request, least);
+                fit_sampling(&mut request, least.is_some());
             } else if rejects_effort(model) {
                 drop_effort(&mut request);
             }

@@ -2,7 +2,7 @@
 //!
 //! An unknown id is treated as one of the newest models.
 
-use majordomo_llm::{ImageLimits, PatchLimit};
+use majordomo_llm::{Effort, ImageLimits, PatchLimit};
 
 use crate::estimate::ImageTokenRule;
 use crate::image_types::media_types;
@@ -74,6 +74,20 @@ pub(crate) fn takes_effort(model: &str) -> bool {
     let major = version.split(|c: char| !c.is_ascii_digit()).next();
     let major = major.and_then(|major| major.parse::<u32>().ok());
     major.is_some_and(|major| major >= 5) && !version.contains("-chat")
+}
+
+/// The least effort of a model that is known to think always: thinking can be turned off from
+/// GPT-5.1 on.
+pub(crate) fn least_effort(model: &str) -> Option<Effort> {
+    match model {
+        "gpt-5" => Some(Effort::Minimal),
+        _ if model.starts_with("gpt-5-codex") => Some(Effort::Low),
+        _ if model.starts_with("gpt-5-") => Some(Effort::Minimal),
+        _ if model.starts_with("o1") || model.starts_with("o3") || model.starts_with("o4") => {
+            Some(Effort::Low)
+        }
+        _ => None,
+    }
 }
 
 /// Whether a model is known to reject an effort, since it does not think. Of an id that is
@@ -151,6 +165,22 @@ mod tests {
         ] {
             assert_eq!(takes_effort(model), takes, "{model}");
             assert_eq!(rejects_effort(model), rejects, "{model}");
+        }
+    }
+
+    #[test]
+    fn models_before_gpt_5_1_always_think() {
+        for (model, least) in [
+            ("gpt-5", Some(Effort::Minimal)),
+            ("gpt-5-mini-2025-08-07", Some(Effort::Minimal)),
+            ("gpt-5-codex", Some(Effort::Low)),
+            ("o4-mini", Some(Effort::Low)),
+            ("gpt-5.1", None),
+            ("gpt-5.5-mini", None),
+            ("gpt-6-sol", None),
+            ("llama-4-scout", None),
+        ] {
+            assert_eq!(least_effort(model), least, "{model}");
         }
     }
 

@@ -24,6 +24,16 @@ pub(crate) fn budget_to_effort(request: &mut Request) {
     request.record_change(Change::new("reasoning_budget", "converted").detail(text));
 }
 
+/// Raises the effort `none` for a model that always thinks.
+pub(crate) fn raise_effort(request: &mut Request, least: Option<Effort>) {
+    let Some(least) = least.filter(|_| request.prompt().effort == Some(Effort::None)) else {
+        return;
+    };
+    let text = format!("the model always thinks; {least:?} is the minimum").to_lowercase();
+    request.record_change(Change::new("effort", "raised").detail(text));
+    request.edit().effort = Some(least);
+}
+
 /// Drops an effort that the model would reject.
 pub(crate) fn drop_effort(request: &mut Request) {
     let Some(effort) = request.prompt().effort else {
@@ -51,6 +61,23 @@ mod tests {
             }
             assert_eq!(request.prompt().effort, None);
             assert_eq!(notes.take().len(), listed, "{effort:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_effort_none_is_raised() {
+        let rows = [
+            (Some(Effort::None), Some(Effort::Low), Some(Effort::Low), 1),
+            (Some(Effort::None), None, Some(Effort::None), 0),
+            (Some(Effort::High), Some(Effort::Low), Some(Effort::High), 0),
+            (None, Some(Effort::Low), None, 0),
+        ];
+        for (effort, least, expected, listed) in rows {
+            let (mut request, notes) = Request::user("hi").recording_changes();
+            request.edit().effort = effort;
+            raise_effort(&mut request, least);
+            assert_eq!(request.prompt().effort, expected);
+            assert_eq!(notes.take().len(), listed, "{effort:?} {least:?}");
         }
     }
 

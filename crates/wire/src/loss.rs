@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use majordomo_llm::{Change, Dialect, FinishReason, Native, Part};
+use majordomo_llm::{Change, Dialect, FinishReason, Json, Native, Part};
 
 use crate::json;
 
@@ -161,10 +161,8 @@ impl Losses {
             return Some(native);
         }
         for (name, value) in native.fields() {
-            // Other dialects store nothing.
-            let granted = name == "store" && value.as_str() == "false";
             if !TRANSPORT.contains(&name)
-                && !granted
+                && !is_granted(name, value)
                 && !DIRECTIVES.iter().any(|prefix| name.starts_with(prefix))
                 && !json::is_empty(value.as_str())
                 && !self.has(LossVerb::Dropped, name)
@@ -206,6 +204,21 @@ impl Losses {
     }
 }
 
+/// Whether a client gets what the field asks for on every target.
+fn is_granted(name: &str, value: &Json) -> bool {
+    match name {
+        // Other dialects store nothing.
+        "store" => value.as_str() == "false",
+        // Reasoning state is sealed for every client that returns it.
+        "include" => value.to().is_ok_and(|parts: Vec<String>| {
+            parts
+                .iter()
+                .all(|part| part == "reasoning.encrypted_content")
+        }),
+        _ => false,
+    }
+}
+
 /// The kind of a block; of one without a type, what it is.
 fn named(kind: &str) -> &str {
     match kind.strip_suffix('.').unwrap_or(kind) {
@@ -216,7 +229,7 @@ fn named(kind: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use majordomo_llm::{Json, Opaque};
+    use majordomo_llm::Opaque;
 
     use super::*;
 
@@ -233,6 +246,27 @@ mod tests {
             let mut losses = Losses::default();
             losses.part(&Part::Opaque(block), "unknown");
             assert_eq!(losses.into_vec()[0].field, name);
+        }
+    }
+
+    #[test]
+    fn a_field_that_every_target_grants_is_not_listed() {
+        for (name, value, granted) in [
+            ("store", "false", true),
+            ("store", "true", false),
+            ("include", r#"[ "reasoning.encrypted_content" ]"#, true),
+            (
+                "include",
+                r#"["reasoning.encrypted_content","web_search_call.results"]"#,
+                false,
+            ),
+            ("include", r#""reasoning.encrypted_content""#, false),
+            ("truncation", "false", false),
+        ] {
+            let native = Native::new(Dialect::new("x")).with(name, Json::parse(value).unwrap());
+            let mut losses = Losses::default();
+            losses.own(Some(&native), &Dialect::new("y"));
+            assert_eq!(losses.into_vec().is_empty(), granted, "{name}: {value}");
         }
     }
 

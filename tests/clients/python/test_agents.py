@@ -3,8 +3,12 @@
 Run by `tests/clients/run agents`. Ends with a table of the conversations.
 """
 
+import os
+import re
 import subprocess
 import time
+from fnmatch import fnmatchcase
+from pathlib import Path
 
 import pytest
 from agents import AGENTS, Agent
@@ -16,6 +20,9 @@ PAIRS = [
     for agent in AGENTS
     for upstream in UPSTREAMS
 ]
+
+
+GUIDE = Path(__file__).parents[3] / "docs" / "guide"
 
 
 def pairs(*names: str) -> list:
@@ -98,3 +105,24 @@ def test_the_gateway_serves_on_after_a_killed_client(desk, word, agent, upstream
     # The pause that the provider demanded holds for everyone.
     assert "done." in ask(agent, desk, upstream, "hello")
     assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize(
+    "name, page",
+    [
+        ("claude", "claude-code.md"),
+        ("codex", "codex.md"),
+        ("gemini", "gemini-cli.md"),
+        ("qwen", "qwen-code.md"),
+    ],
+)
+def test_the_guides_route_serves_every_default_model(desk, name, page):
+    [agent] = [agent for agent in AGENTS if agent.name == name]
+    log = Path(os.environ["MAJORDOMO_LOG_CHAT"])
+    before = len(log.read_text())
+    ask(agent, desk, "chat", "hello")
+    requested = re.findall(r' model="([^"]+)"', log.read_text()[before:])
+    assert requested
+    routes = re.findall(r'\[\[routes\]\]\nmodel = "([^"]+)"', (GUIDE / page).read_text())
+    for model in requested:
+        assert any(fnmatchcase(model, route) for route in routes), f"{model} is none of {routes}"

@@ -140,16 +140,20 @@ pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpo
 }
 
 /// `/v1/models/{id}` and Gemini's methods, where the model is everything up to the last
-/// colon: its name may contain slashes, colons and commas.
+/// colon: its name may contain slashes, colons and commas. Vercel's AI SDK takes a name with a
+/// slash for a whole resource, like `tunedModels/x`, and omits `models/`.
 fn below_models(
     path: &str,
     uri: &Uri,
     post: bool,
     models: Front,
 ) -> Option<(Endpoint, &'static str)> {
-    let (beta, rest) = match path.strip_prefix("/v1beta/models/") {
-        Some(rest) => (true, rest),
-        None => (false, path.strip_prefix("/v1/models/")?),
+    let (beta, rest) = match path.strip_prefix("/v1/models/") {
+        Some(rest) => (false, rest),
+        None => match path.strip_prefix("/v1beta/models/") {
+            Some(rest) => (true, rest),
+            None => (true, path.strip_prefix("/v1beta/").filter(|_| post)?),
+        },
     };
     let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
     let front = if beta { Front::Gemini } else { models };
@@ -254,6 +258,7 @@ mod tests {
                 "a/x,b/y,deep",
             ),
             ("/genai/v1beta/models/m:generateContent", "m"),
+            ("/v1beta/a/b:7b:generateContent", "a/b:7b"),
         ] {
             assert_eq!(
                 find("POST", path, &[]),
@@ -307,10 +312,14 @@ mod tests {
             "/V1/models",
             "/v1/chat",
             "/openaix/",
+            "/v1beta/files",
+            "/v1beta/cachedContents:create",
         ] {
             let found = find("POST", path, &[]);
             assert!(matches!(found, Endpoint::NotFound(..)), "{path}: {found:?}");
         }
+        let found = find("GET", "/v1beta/files/x", &[]);
+        assert!(matches!(found, Endpoint::NotFound(..)), "{found:?}");
         let found = find("GET", "/v1/messages", &[]);
         assert_eq!(found, Endpoint::WrongMethod("POST"));
         assert_eq!(find("HEAD", "/", &[]), Endpoint::Root);

@@ -14,33 +14,40 @@ const MIN_BUDGET: u64 = 1_024;
 const TAKES_EFFORT: &str = "the model takes an effort instead";
 const TOO_LITTLE_OUTPUT: &str = "max_tokens is too small for thinking";
 const WITH_FORCED_TOOL: &str = "the model does not think when a tool is forced";
-const WITHOUT_THOUGHT: &str = "a tool call of this turn has lost its thought";
+const WITHOUT_THOUGHT: &str = "this turn has lost its thought";
 
 /// Changes settings that the model would reject.
 pub(super) fn fit_thinking(request: &mut Request, claude: ClaudeModel) {
-    let support = claude.thinking_support();
-    fit_own_thinking(request, support);
-    let native = request.prompt().native.as_deref();
-    if native.is_some_and(|native| native.get("thinking").is_some()) {
+    let asked = asks_to_think(request);
+    fit_own_thinking(request, claude.thinking_support());
+    if has_own_thinking(request) {
         return;
     }
+    fit_settings(request, claude);
+    if asked && !asks_to_think(request) {
+        drop_thoughts_of_turn(request);
+    }
+}
+
+/// Fits effort and budget.
+fn fit_settings(request: &mut Request, claude: ClaudeModel) {
     if claude.rejects_thinking_with_forced_tools() && forces_a_tool(request) {
         drop_effort(request, WITH_FORCED_TOOL);
         drop_budget(request, WITH_FORCED_TOOL);
     }
-    match support {
+    match claude.thinking_support() {
         ThinkingSupport::Unsupported => {
             drop_effort(request, "the model does not support thinking");
             drop_budget(request, "the model does not support thinking");
         }
         ThinkingSupport::BudgetOnly => {
             effort_to_budget(request);
-            if request.prompt().reasoning_budget.is_some() && has_step_without_thought(request) {
+            if request.prompt().reasoning_budget.is_some() && turn_lost_its_thought(request) {
                 drop_budget(request, WITHOUT_THOUGHT);
             }
         }
         ThinkingSupport::BudgetOrAdaptive => {
-            if request.prompt().reasoning_budget.is_some() && has_step_without_thought(request) {
+            if request.prompt().reasoning_budget.is_some() && turn_lost_its_thought(request) {
                 budget_to_effort(request, WITHOUT_THOUGHT);
             }
         }
@@ -134,26 +141,64 @@ fn budget_to_effort(request: &mut Request, why: &str) {
     }
 }
 
-/// Whether a step of the current turn calls a tool without beginning with a thought of
-/// this dialect. The API rejects that together with a budget, and clients of other dialects
-/// do not send thoughts back.
-fn has_step_without_thought(request: &Request) -> bool {
+/// Whether the current turn calls tools, but has lost the thought with which it began. The
+/// API rejects that together with a budget, and clients of other dialects do not send thoughts
+/// back. Later steps of a turn need no thought: most models think once per turn.
+fn turn_lost_its_thought(request: &Request) -> bool {
     let messages = &request.prompt().messages;
+    let turn = messages[turn_start(messages)..].iter();
+    let steps = turn.filter(|message| message.role == Role::Assistant);
+    let calls = steps.clone().flat_map(Message::tool_calls).next().is_some();
+    let mut parts = steps.flat_map(|message| &message.parts);
+    // Parts that the writer omits do not count.
+    let first = parts.find(|part| !is_foreign_reasoning(part));
+    calls && !matches!(first, Some(Part::Reasoning(_)))
+}
+
+/// The first message after the last one that the user wrote; a tool loop is one turn.
+fn turn_start(messages: &[Message]) -> usize {
     let begins_turn =
         |message: &Message| message.role == Role::User && message.tool_results().next().is_none();
-    let start = messages
+    messages
         .iter()
         .rposition(begins_turn)
-        .map_or(0, |at| at + 1);
-    let same_step = |a: &Message, b: &Message| a.role == b.role;
-    messages[start..].chunk_by(same_step).any(|step| {
-        let is_assistant = step[0].role == Role::Assistant;
-        let calls = step.iter().flat_map(Message::tool_calls).next().is_some();
-        let mut parts = step.iter().flat_map(|message| &message.parts);
-        // Parts that the writer omits do not count.
-        let first = parts.find(|part| !is_foreign_reasoning(part));
-        is_assistant && calls && !matches!(first, Some(Part::Reasoning(_)))
-    })
+        .map_or(0, |at| at + 1)
+}
+
+/// Drops the thoughts of the current turn, which the API rejects if thinking is off.
+fn drop_thoughts_of_turn(request: &mut Request) {
+    let start = turn_start(&request.prompt().messages);
+    let is_thought = |part: &Part| matches!(part, Part::Reasoning(_));
+    let turn = &request.prompt().messages[start..];
+    let own = |part: &&Part| is_thought(part) && !is_foreign_reasoning(part);
+    let count = turn
+        .iter()
+        .flat_map(|message| &message.parts)
+        .filter(own)
+        .count();
+    if count == 0 {
+        return;
+    }
+    let change = Change::new("reasoning", "dropped").times(count);
+    request.record_change(change.detail("thinking is off for this turn"));
+    for message in &mut request.edit().messages[start..] {
+        message
+            .parts
+            .retain(|part| !is_thought(part) || is_foreign_reasoning(part));
+    }
+}
+
+/// Whether the request asks for thinking in any form.
+fn asks_to_think(request: &Request) -> bool {
+    let prompt = request.prompt();
+    let by_effort = prompt.effort.is_some_and(|effort| effort != Effort::None);
+    by_effort || prompt.reasoning_budget.is_some() || has_own_thinking(request)
+}
+
+/// Whether a Messages client sent a `thinking` object that the contract cannot represent.
+fn has_own_thinking(request: &Request) -> bool {
+    let native = request.prompt().native.as_deref();
+    native.is_some_and(|native| native.get("thinking").is_some())
 }
 
 fn is_foreign_reasoning(part: &Part) -> bool {

@@ -150,7 +150,22 @@ fn a_budget_is_not_sent_over_a_tool_call_that_lost_its_thought() {
         // An item-based client sends each part as one message.
         (
             OLD,
-            vec![Message::assistant(thought(own)), step(None), result()],
+            vec![
+                Message::assistant(thought(own.clone())),
+                step(None),
+                result(),
+            ],
+            kept,
+        ),
+        // A model that thinks once per turn begins no later step with a thought.
+        (
+            OLD,
+            vec![
+                step(Some(thought(own.clone()))),
+                result(),
+                step(None),
+                result(),
+            ],
             kept,
         ),
         // Only the current turn counts.
@@ -171,6 +186,70 @@ fn a_budget_is_not_sent_over_a_tool_call_that_lost_its_thought() {
         assert_eq!((effort, tokens), expected, "row {row}");
         let dropped = changes.contains(&"reasoning_budget dropped".to_owned());
         assert_eq!(dropped, expected != kept, "row {row}");
+    }
+}
+
+#[test]
+fn a_turn_without_thinking_has_no_thoughts() {
+    let thought = || {
+        let native = Native::new(Protocol::Messages.dialect());
+        let native = native.with("signature", Json::string("abc"));
+        Part::Reasoning(Reasoning {
+            text: "hm".into(),
+            native: native.into_option(),
+        })
+    };
+    let call = ToolCall::new("a", "look", "{}");
+    let result = || Message::tool_results_message([ToolResult::new(&call, "seen")]);
+    let step = |parts: Vec<Part>| Message::new(Role::Assistant, parts);
+    let with_thought = || step(vec![thought(), Part::ToolCall(call.clone())]);
+    let lost = || step(vec![Part::ToolCall(call.clone())]);
+    let turn = [
+        with_thought(),
+        result(),
+        Message::user("go on"),
+        lost(),
+        result(),
+        with_thought(),
+        result(),
+    ];
+    const OLD: &str = "claude-haiku-4-5";
+    let forced = |request: Request| request.tool_choice(ToolChoice::Required);
+    let rows: [(&str, Request, &str); 5] = [
+        (
+            OLD,
+            budget(2_000),
+            "reasoning_budget dropped, reasoning:1 dropped",
+        ),
+        (
+            OLD,
+            forced(budget(2_000)),
+            "reasoning_budget dropped, reasoning:1 dropped",
+        ),
+        // Thinking goes on in another form.
+        (
+            "claude-sonnet-4-6",
+            budget(2_000),
+            "reasoning_budget dropped",
+        ),
+        ("claude-opus-4-8", budget(2_000), "reasoning_budget dropped"),
+        // Nothing was turned off.
+        (OLD, Request::user("hi"), ""),
+    ];
+    for (model, mut request, expected) in rows {
+        request.edit().messages.extend(turn.clone());
+        let (mut request, notes) = request.recording_changes();
+        fit_thinking(&mut request, ClaudeModel::parse(model).unwrap());
+        let notes: Vec<String> = notes.take().iter().map(ToString::to_string).collect();
+        assert_eq!(notes.join(", "), expected, "{model}");
+        let parts = request.prompt().messages.iter().flat_map(|m| &m.parts);
+        let thoughts = parts.filter(|part| matches!(part, Part::Reasoning(_)));
+        let kept = if expected.contains("reasoning:1") {
+            1
+        } else {
+            2
+        };
+        assert_eq!(thoughts.count(), kept, "{model}: earlier turns keep theirs");
     }
 }
 

@@ -239,9 +239,12 @@ fn a_translated_response_repeats_only_the_tools_that_a_target_can_have() {
         "input": "Weather?",
         "tools": [
             {"type": "web_search"},
-            {"type": "function", "name": "get_weather"},
+            {"type": "function", "name": "get_weather", "allowed_callers": ["me"], "defer_loading": true},
             {"type": "code_interpreter", "container": {"type": "auto"}},
-            {"type": "custom", "name": "exec"},
+            {"type": "custom", "name": "exec", "allowed_callers": ["me"]},
+            {"type": "namespace", "name": "n", "description": "d", "x": 1, "tools": [
+                {"type": "function", "name": "f", "allowed_callers": ["me"]},
+                {"type": "web_search"}]},
         ],
     });
     let request = Bytes::from(request.to_string());
@@ -250,7 +253,13 @@ fn a_translated_response_repeats_only_the_tools_that_a_target_can_have() {
         .codec()
         .write_response(&response, &reply(&request));
     let whole: Value = serde_json::from_slice(&written.body).unwrap();
-    let types = whole["tools"].as_array().unwrap().iter();
-    let types: Vec<_> = types.filter_map(|tool| tool["type"].as_str()).collect();
-    assert_eq!(types, ["function", "custom"]);
+    let expected = json!([
+        {"type": "function", "name": "get_weather", "description": null, "parameters": null, "strict": null},
+        {"type": "custom", "name": "exec"},
+        {"type": "namespace", "name": "n", "description": "d", "tools": [{"type": "function", "name": "f"}]},
+    ]);
+    assert_eq!(
+        whole["tools"], expected,
+        "without what only its own dialect has"
+    );
 }
