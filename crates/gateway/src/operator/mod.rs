@@ -25,6 +25,8 @@ mod open_connections;
 mod page;
 mod playground;
 mod relayed_body;
+#[cfg(test)]
+mod settled;
 mod sign_in;
 mod status;
 mod targets;
