@@ -109,6 +109,28 @@ test("a captured request shows its images before and after, and is sent again", 
   }
 });
 
+test("a captured request is explained again, and a request of the page is captured as well", async () => {
+  const id = await look(KEY);
+  const { page, close } = await open(browser);
+  await page.goto(`${gate.operator}/requests/${id}`);
+  await page.getByRole("link", { name: "Dry run" }).click();
+  assert.match(await page.getByLabel("Request body").inputValue(), /What is this\?/);
+  await page.getByRole("button", { name: "Explain" }).click();
+  await page.locator("#explanation").getByText("image:1 resized").waitFor();
+  const body = { model: "up/small", messages: [{ role: "user", content: "from the page" }] };
+  const sent = await fetch(`${gate.operator}/api/playground?path=/v1/chat/completions&key=laptop`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const answer = await sent.text();
+  const captured = await fetch(`${gate.operator}/api/captures/${sent.headers.get("x-majordomo-request-id")}`);
+  const { body: kept, response } = await captured.json();
+  assert.deepEqual(JSON.parse(kept), body);
+  assert.deepEqual([response.status, response.text], [200, answer]);
+  await close();
+});
+
 test("the description that a target received is beside the image", async () => {
   const id = await look(KEY, "up/blind,up/small");
   assert.match(JSON.stringify(up.served.at(-1).body), /\[image: hello\]/);

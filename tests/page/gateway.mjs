@@ -92,11 +92,12 @@ export async function gateway(/** @type {string} */ config) {
 export function ask(
   /** @type {string} */ base,
   /** @type {string} */ model,
-  /** @type {{ key?: string, stream?: boolean, content?: string }} */ options = {},
+  /** @type {{ key?: string, stream?: boolean, content?: string, signal?: AbortSignal }} */ options = {},
 ) {
-  const { key, stream = false, content = "hello" } = options;
+  const { key, stream = false, content = "hello", signal } = options;
   return fetch(`${base}/v1/chat/completions`, {
     method: "POST",
+    signal,
     headers: { "content-type": "application/json", ...(key ? { authorization: `Bearer ${key}` } : {}) },
     body: JSON.stringify({ model, stream, messages: [{ role: "user", content }] }),
   });

@@ -1,6 +1,7 @@
 // The page of a gateway without keys, on loopback.
 
 import assert from "node:assert/strict";
+import { connect } from "node:net";
 import { after, before, test } from "node:test";
 
 import { accessible, launch, open, screenshot } from "./browser.mjs";
@@ -54,7 +55,7 @@ test("a newcomer sends a first request with the button and sees why it went ther
   await row.first().getByRole("link").click();
   await page.getByText("The client asked for the route coder.").waitFor();
   const story = await page.locator(".story").innerText();
-  assert.match(story, /up\/broken failed: \S+ \(500\)\./);
+  assert.match(story, /up\/broken failed: temporary failure \(500\)\./);
   assert.match(story, /up\/fine served it\./);
   await accessible(page, "request");
   await screenshot(page, "request");
@@ -88,7 +89,7 @@ test("a running request appears while it runs and changes in place when it ends"
   await page.goto(gate.operator);
   await page.locator('#live[data-state="on"]').waitFor();
   const answer = ask(gate.clients, "up/slow");
-  const running = page.locator('#feed tr[data-state="running"]');
+  const running = page.locator('#feed tr[data-state="running"]', { hasText: "up/slow" });
   await running.waitFor();
   assert.match(await running.innerText(), /waiting for tokens[\s\S]*up\/slow/);
   const id = await running.getAttribute("id");
@@ -97,6 +98,59 @@ test("a running request appears while it runs and changes in place when it ends"
   const ended = page.locator(`#${id}[data-state="complete"]`);
   await ended.waitFor();
   assert.match(await ended.innerText(), /1,234 \/ 56/);
+  await close();
+});
+
+test("the screen of a running request shows its phases and ends with its story", async () => {
+  const { page, close } = await open(browser);
+  await page.goto(gate.operator);
+  await page.locator('#live[data-state="on"]').waitFor();
+  const answer = ask(gate.clients, "demo/slow", { stream: true });
+  const running = page.locator('#feed tr[data-state="running"]', { hasText: "demo/slow" });
+  await running.getByRole("link", { name: "demo/slow" }).click();
+  await page.locator("h1 .badge", { hasText: "streaming" }).waitFor();
+  await page.locator("h1 .badge", { hasText: "complete" }).waitFor();
+  await page.getByText("demo/slow served it.").waitFor();
+  await (await answer).text();
+  await close();
+});
+
+test("a call that the client did not wait for is part of the timeline", async () => {
+  const { page, close } = await open(browser);
+  await page.goto(gate.operator);
+  await page.locator('#live[data-state="on"]').waitFor();
+  const leaving = new AbortController();
+  const left = ask(gate.clients, "up/slow", { signal: leaving.signal }).catch(() => {});
+  await page.locator('#feed tr[data-state="running"]', { hasText: "up/slow" }).waitFor();
+  leaving.abort();
+  await left;
+  const row = page.locator('#feed tr[data-state="gone"]');
+  await row.getByRole("link", { name: "up/slow" }).click();
+  await page.getByText("The client disconnected before the end.").waitFor();
+  await page.locator("table.waterfall tr", { hasText: "up/slow" }).getByText("cancelled").waitFor();
+  up.release();
+  await close();
+});
+
+test("the timeline begins when the request arrives", async () => {
+  const body = JSON.stringify({ model: "up/late", messages: [{ role: "user", content: "hello" }] });
+  const { port, host } = new URL(gate.clients);
+  const socket = connect(Number(port), "127.0.0.1");
+  const ended = new Promise((resolve) => socket.on("close", resolve));
+  socket.resume();
+  await new Promise((resolve) => socket.once("connect", resolve));
+  socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\n`);
+  socket.write(`content-length: ${body.length}\r\nconnection: close\r\n\r\n${body.slice(0, 9)}`);
+  setTimeout(() => socket.write(body.slice(9)), 300);
+  await ended;
+  const { requests } = await (await fetch(`${gate.operator}/api/requests`)).json();
+  const { attempts, id } = requests.find((request) => request.model === "up/late");
+  // The gateway may have read the head a little late.
+  assert.ok(attempts[0].at_ms >= 150, `${attempts[0].at_ms} ms`);
+  const { page, close } = await open(browser);
+  await page.goto(`${gate.operator}/requests/${id}`);
+  const steps = await page.locator("table.waterfall tbody td:first-child").allInnerTexts();
+  assert.deepEqual(steps, ["arrival", "attempt", "relay"]);
   await close();
 });
 
@@ -122,10 +176,18 @@ test("a filter is kept in the address and works without scripts too", async () =
   await page.getByLabel("Filter").fill("needle");
   await page.waitForFunction(() => location.search === "?q=needle");
   assert.equal(await page.locator("#feed tbody tr:visible").count(), 1);
+  await page.reload();
+  assert.equal(await page.locator("#feed tbody tr:visible").count(), 1);
+  await page.getByText(/^1 of \d+ requests$/).waitFor();
+  // What the filter hid when the page was loaded comes back.
+  await page.getByLabel("Filter").fill("");
+  assert.equal(await page.locator("#feed tbody tr:visible").count(), await page.locator("#feed tbody tr").count());
+  await page.getByLabel("Filter").fill("matches-nothing");
+  await page.getByText("No request that is kept matches the filter.").waitFor();
   await close();
   const plain = await open(browser, { javaScriptEnabled: false });
   await plain.page.goto(`${gate.operator}/?state=failed`);
-  const states = await plain.page.locator("#feed tbody .badge").allInnerTexts();
+  const states = await plain.page.locator("#feed tbody tr:visible .badge").allInnerTexts();
   assert.ok(states.length > 0 && states.every((text) => text.startsWith("failed")), String(states));
   await plain.close();
 });
@@ -228,6 +290,41 @@ test("every screen is accessible in light and dark, and fits 320 pixels", async 
   }
 });
 
+test("a row that arrives does not lay out ten thousand others", async () => {
+  await (await ask(gate.clients, "up/copied")).text();
+  const { page, context, close } = await open(browser);
+  await page.goto(gate.operator);
+  await page.locator('#live[data-state="on"]').waitFor();
+  await page.evaluate(async () => {
+    const body = document.querySelector("#feed tbody");
+    const rows = Array.from({ length: 10000 }, (_, number) => {
+      const row = body.rows[0].cloneNode(true);
+      row.id = `r-copy-${number}`;
+      return row;
+    });
+    body.append(...rows);
+    for (let frames = 0; frames < 3; frames++) await new Promise(requestAnimationFrame);
+  });
+  const session = await context.newCDPSession(page);
+  await session.send("Performance.enable");
+  const spent = async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    const value = (/** @type {string} */ wanted) => metrics.find(({ name }) => name === wanted).value;
+    return { seconds: value("LayoutDuration"), layouts: value("LayoutCount") };
+  };
+  const before = await spent();
+  for (const name of ["up/first", "up/second", "up/third"]) {
+    await (await ask(gate.clients, name)).text();
+    await page.getByRole("link", { name }).waitFor();
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  }
+  const after = await spent();
+  const each = (after.seconds - before.seconds) / (after.layouts - before.layouts);
+  // All rows take several times as long.
+  assert.ok(each < 0.06, `${each} seconds for each layout`);
+  await close();
+});
+
 test("the keyboard reaches the navigation, the filter and a request", async () => {
   const { page, close } = await open(browser);
   await page.goto(gate.operator);
@@ -279,6 +376,28 @@ test("a page of another origin can neither read nor change anything", async () =
   const fine = targets.targets.find((target) => target.target === "up/fine");
   assert.notEqual(fine.state, "benched");
   assert.ok(problems.length > 0, "the browser reports what it refused");
+  await context.close();
+});
+
+test("a browser without shared workers has a live feed, too", async () => {
+  const { page, context, close } = await open(browser);
+  await context.addInitScript("delete window.SharedWorker");
+  await page.goto(gate.operator);
+  await page.locator('#live[data-state="on"]').waitFor();
+  await (await ask(gate.clients, "up/alone")).text();
+  await page.getByRole("link", { name: "up/alone" }).waitFor();
+  await close();
+});
+
+test("an address without a screen leads back", async () => {
+  const { page, problems, context } = await open(browser);
+  for (const [path, heading] of [["/nope", "No such screen"], ["/requests/nope", "No such request"]]) {
+    await page.goto(gate.operator + path);
+    await page.getByRole("heading", { name: heading }).waitFor();
+    await page.getByRole("navigation").getByRole("link", { name: "Targets" }).waitFor();
+  }
+  // The two statuses.
+  assert.equal(problems.length, 2, String(problems));
   await context.close();
 });
 

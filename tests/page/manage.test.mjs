@@ -87,8 +87,12 @@ test("a key is created, shown once, limited, frozen, rotated and deleted", async
   assert.equal(await page.getByLabel("Models").inputValue(), "coder, up/*");
   await page.getByLabel("Requests per minute").fill("");
   await page.getByLabel("Budget per day").fill("5 USD");
+  await page.getByLabel("Budget per week").fill("20");
+  await page.getByLabel("Capture of content").selectOption("true");
   await page.getByRole("button", { name: "Save" }).click();
   await row.getByText("5 USD per day").waitFor();
+  assert.match(await row.innerText(), /20 USD per week[\s\S]*its requests are captured/);
+  await page.getByText("capture is on for some keys").waitFor();
   assert.ok(!(await row.innerText()).includes("requests per minute"));
   assert.match(await row.innerText(), /models coder, up\/\*/);
 

@@ -100,6 +100,19 @@ test("a key's models and budget hold here too, and a hostile answer stays text",
   await context.close();
 });
 
+test("a failed request names no target that served, and its error reorders nothing", async () => {
+  const { page, context } = await opened();
+  await page.getByLabel("Spec 1", { exact: true }).fill("up/broken");
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.getByText("failed with status 502").waitFor();
+  await page.getByRole("link", { name: "Why it went there" }).waitFor();
+  const column = page.locator(".column").first();
+  assert.doesNotMatch(await column.locator(".figures").innerText(), /served by/);
+  const error = await column.locator(".answer").textContent();
+  assert.ok(error.includes("[U+202E]") && !error.includes("\u202e"), error);
+  await context.close();
+});
+
 test("an image, tools and a schema reach the target in every dialect", async () => {
   const { page, close } = await opened();
   const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

@@ -129,6 +129,9 @@ test("a viewer sees its own team's requests and changes nothing", async () => {
     const refused = await fetch(gate.operator + path, { headers: session });
     assert.equal(refused.status, 403, path);
   }
+  await page.goto(`${gate.operator}/targets`);
+  await page.getByRole("heading", { name: "Not allowed" }).waitFor();
+  await page.getByText("The key `ada` has the role `viewer`").waitFor();
   await context.close();
 });
 

@@ -4,6 +4,7 @@
 //! known so far. Never holds content or a key.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use majordomo::chain::{AttemptGate, AttemptKind};
 use majordomo::llm::{AttemptLog, Change};
@@ -35,6 +36,8 @@ pub(crate) struct Exchange {
     sinks: Arc<Sinks>,
     needs: Needs,
     began: Instant,
+    /// When the chain began, since the request's arrival.
+    routed: Duration,
     /// The journal of calls to providers, once there may be calls.
     journal: Option<Arc<CallJournal>>,
     /// The scope of its image descriptions.
@@ -81,6 +84,7 @@ impl Exchange {
             sinks,
             journal: None,
             began: Instant::now(),
+            routed: Duration::ZERO,
             scope: None,
             limits: None,
             captured: None,
@@ -218,6 +222,7 @@ impl Exchange {
             chain.name().clone_into(&mut self.record.candidates);
             cut(&mut self.record.candidates);
         }
+        self.routed = self.began.elapsed();
         self.record.routing = route;
         self.record.parameters = request.map(Into::into).unwrap_or_default();
         self.sinks.routed(&RoutedRequest {
@@ -305,7 +310,7 @@ impl Exchange {
 
     fn set_attempts(&mut self, attempt_log: &AttemptLog) {
         self.record.attempts_sent = Some(attempt_log.calls());
-        self.record.attempts = AttemptSummary::all(attempt_log);
+        self.record.attempts = AttemptSummary::all(attempt_log, self.routed);
     }
 
     /// When the request arrived.
@@ -392,8 +397,6 @@ impl Drop for Exchange {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use majordomo::llm::{Attempt, AttemptOutcome};
     use majordomo::{Error, ErrorKind};
 

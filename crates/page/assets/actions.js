@@ -1,9 +1,29 @@
 // Changes that the operator makes: each carries the session's token.
 
+/** How long a message stays, in milliseconds. */
+const TOAST_MS = 10000;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let fading;
+
 /** @param {string} text */
 export function toast(text) {
   const place = document.getElementById("toast");
-  if (place) place.textContent = text;
+  if (!place) return;
+  place.textContent = visible(text);
+  clearTimeout(fading);
+  fading = setTimeout(() => (place.textContent = ""), TOAST_MS);
+}
+
+/**
+ * Shows controls that reorder the text around them, as the server does: an error may quote a
+ * provider.
+ * @param {string} text
+ */
+export function visible(text) {
+  return text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (control) => {
+    const code = control.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
+    return `[U+${code}]`;
+  });
 }
 
 /**
@@ -46,9 +66,9 @@ export async function problem(response) {
   try {
     const error = JSON.parse(text).error ?? text;
     // The dialects of clients have an object there.
-    return typeof error === "string" ? error : String(error.message ?? text);
+    return visible(typeof error === "string" ? error : String(error.message ?? text));
   } catch {
-    return text;
+    return visible(text);
   }
 }
 

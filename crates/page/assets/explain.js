@@ -19,7 +19,13 @@ function table(heads, rows) {
     body.append(line);
   }
   made.append(body);
-  return made;
+  const region = element("div");
+  region.className = "scroll";
+  region.tabIndex = 0;
+  region.setAttribute("role", "region");
+  region.setAttribute("aria-label", "What each target receives");
+  region.append(made);
+  return region;
 }
 
 /** @param {any} found */
@@ -56,7 +62,7 @@ export function start() {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
-      const response = await post("/api/explain", JSON.parse(body.value));
+      const response = await post(`/api/explain${form.dataset.query ?? ""}`, JSON.parse(body.value));
       if (response.ok) show(await response.json());
       else toast(await problem(response));
     } catch (error) {

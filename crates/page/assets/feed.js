@@ -89,9 +89,13 @@ export function start() {
   }
 
   const total = document.getElementById("total");
+  const unmatched = document.getElementById("unmatched");
   function count() {
-    const { length } = body?.rows ?? [];
-    if (total) total.textContent = `${length.toLocaleString("en-US")} ${length === 1 ? "request" : "requests"}`;
+    const rows = Array.from(body?.rows ?? []);
+    const shown = rows.filter((row) => !row.hidden).length;
+    const of = rows.length === shown ? "" : `${shown.toLocaleString("en-US")} of `;
+    if (total) total.textContent = `${of}${rows.length.toLocaleString("en-US")} ${rows.length === 1 ? "request" : "requests"}`;
+    if (unmatched) unmatched.hidden = rows.length === 0 || shown > 0;
   }
 
   function label() {
@@ -117,6 +121,7 @@ export function start() {
   form.addEventListener("input", () => {
     const filter = filterOf(form);
     for (const row of body.rows) row.hidden = !selects(row, filter);
+    count();
     const address = new URL(window.location.href);
     for (const [name, value] of [["q", filter.text], ["state", filter.state]]) {
       if (value) address.searchParams.set(name, value);

@@ -5,7 +5,7 @@ import { problem, send, toast } from "./actions.js";
 /** Settings that are numbers under `limits`. */
 const LIMITS = ["requests_per_minute", "tokens_per_minute", "concurrent"];
 /** Settings under `budget`. */
-const WINDOWS = ["day", "month", "total"];
+const WINDOWS = ["day", "week", "month", "total"];
 
 /** @param {string} id */
 function dialog(id) {
@@ -55,6 +55,7 @@ function settingsOf(form, before, isKey) {
     settings.expires = value("expires") || null;
     const models = value("models").split(",").map((name) => name.trim()).filter(Boolean);
     settings.models = models.length ? models : null;
+    settings.capture = value("capture") ? true : null;
   }
   return settings;
 }
@@ -101,6 +102,7 @@ function openForm(button) {
   field(form, "role").value = before.role ?? "client";
   field(form, "models").value = (before.models ?? []).join(", ");
   field(form, "expires").value = before.expires ?? "";
+  field(form, "capture").value = before.capture ? "true" : "";
   form.onsubmit = async (event) => {
     event.preventDefault();
     try {

@@ -42,12 +42,21 @@ if (ends.length) {
   }, 1000);
 }
 
-// A running request is shown as it is when it ends.
+// A running request shows its phase, and the whole story when it ends.
 const running = document.querySelector("article[data-running]");
 if (running instanceof HTMLElement) {
   subscribe({
     request(event) {
-      if (event.id === running.dataset.id && event.state !== "running") window.location.reload();
+      if (event.id !== running.dataset.id) return;
+      if (event.state !== "running") {
+        window.location.reload();
+        return;
+      }
+      const badge = running.querySelector(".badge");
+      const story = running.querySelector(".story");
+      if (!event.phase || !badge || badge.textContent === event.phase) return;
+      if (story?.textContent) story.textContent = story.textContent.replace(badge.textContent ?? "", event.phase);
+      badge.textContent = event.phase;
     },
   });
 }

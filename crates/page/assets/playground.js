@@ -84,7 +84,7 @@ export async function figures(id) {
   const response = await fetch(`/api/requests/${encodeURIComponent(id)}`);
   if (!response.ok) return "";
   const found = await response.json();
-  const served = found.attempts.findLast((/** @type {any} */ attempt) => attempt.outcome === "served")?.target ?? found.pick;
+  const served = found.attempts.findLast((/** @type {any} */ attempt) => attempt.outcome === "served")?.target;
   const parts = [
     served && `served by ${served}`,
     `${found.input_tokens.toLocaleString("en-US")} in, ${found.output_tokens.toLocaleString("en-US")} out`,

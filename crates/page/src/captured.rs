@@ -23,6 +23,8 @@ pub struct CapturedView {
     pub targets: Vec<TargetImagesView>,
     /// Why the images cannot be shown.
     pub problem: Option<String>,
+    /// Whether it can be sent again: it generates, and its body is whole.
+    pub repeatable: bool,
 }
 
 /// The images that a target receives.
@@ -68,7 +70,7 @@ pub(crate) fn sections(view: &CapturedView, may_change: bool) -> Markup {
                 }
             }
         }
-        @if may_change { (again(view)) }
+        @if may_change && view.repeatable { (again(view)) }
     }
 }
 
@@ -165,6 +167,7 @@ mod tests {
                     ..TargetImagesView::default()
                 },
             ],
+            repeatable: true,
             ..CapturedView::default()
         };
         let html = sections(&view, true).into_string();

@@ -179,6 +179,7 @@ pub fn connect(frame: &Frame, view: &ConnectView) -> String {
             "This gateway listens on " code { (view.base) } ". "
             @if view.keys {
                 "Replace " code { "YOUR-KEY" } " with a client key; "
+                @if frame.viewer.may_change { a href="/keys" { "Keys" } " or " }
                 code { "majordomo key new NAME" } " creates one."
             } @else {
                 "It needs no key; clients that insist on one may send any."

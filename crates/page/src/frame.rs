@@ -87,8 +87,8 @@ pub struct Frame {
     pub viewer: Viewer,
     /// Notices on every screen, such as a stale configuration.
     pub notices: Vec<String>,
-    /// Whether requests of any key are captured.
-    pub captures: bool,
+    /// Whether requests of any key are captured; `None` for a visitor who may not know.
+    pub captures: Option<bool>,
 }
 
 impl Frame {
@@ -99,7 +99,7 @@ impl Frame {
             version: version.into(),
             viewer: Viewer::local(),
             notices: Vec::new(),
-            captures: false,
+            captures: None,
         }
     }
 
@@ -120,7 +120,7 @@ impl Frame {
     /// The same, stating whether requests are captured.
     #[must_use]
     pub fn capturing(mut self, captures: bool) -> Self {
-        self.captures = captures;
+        self.captures = Some(captures);
         self
     }
 
@@ -155,9 +155,12 @@ impl Frame {
                     }
                     main #content tabindex="-1" { (content) }
                     footer {
-                        "majordomo " (self.version) " · "
-                        @if self.captures { span.recording { "capture is on for some keys" } }
-                        @else { "capture is off" }
+                        "majordomo " (self.version)
+                        @match self.captures {
+                            None => "",
+                            Some(false) => " · capture is off",
+                            Some(true) => { " · " span.recording { "capture is on for some keys" } },
+                        }
                     }
                     p #toast.toast role="status" aria-live="polite" {}
                 }

@@ -315,6 +315,7 @@ fn form(teams: &[TeamView]) -> Markup {
                     (field("key team", "tokens_per_minute", "Tokens per minute", "no limit"))
                     (field("key team", "concurrent", "At the same time", "no limit"))
                     (field("key team", "day", "Budget per day", "5 USD"))
+                    (field("key team", "week", "Budget per week", "20 USD"))
                     (field("key team", "month", "Budget per month", "50 USD"))
                     (field("key team", "total", "Budget in total", "100 USD"))
                     div.field data-of="key team" {
@@ -323,6 +324,13 @@ fn form(teams: &[TeamView]) -> Markup {
                             option value="" { "refuse" }
                             option value="clamp" { "clamp the output" }
                             option value="warn" { "warn only" }
+                        }
+                    }
+                    div.field data-of="key" {
+                        label for="f-capture" { "Capture of content" }
+                        select #f-capture name="capture" {
+                            option value="" { "off" }
+                            option value="true" { "on: kept in memory, for operators" }
                         }
                     }
                 }

@@ -58,23 +58,27 @@ impl Filter {
 
 /// Renders the live feed.
 pub fn now(frame: &Frame, view: &NowView) -> String {
+    let shown = view.rows.iter().filter(|row| view.filter.selects(row));
+    let shown = shown.count();
     let content = html! {
         h1.visually-hidden { "Now" }
         section #last-hour.charts aria-label="The last hour, by minute" {
             (last_hour::charts(&view.hour))
         }
         section aria-label="Requests" {
-            (controls(view))
+            (controls(view, shown))
             @if view.rows.is_empty() { (empty(view, frame.viewer.may_change)) }
             div.scroll tabindex="0" role="region" aria-label="Requests, newest first" {
                 table #feed.feed hidden[view.rows.is_empty()] {
                     thead { (row::head()) }
                     tbody {
-                        @for row in view.rows.iter().filter(|row| view.filter.selects(row)) {
-                            (row::markup(row))
-                        }
+                        // With scripts, another filter shows others.
+                        @for row in &view.rows { (row::markup(row, !view.filter.selects(row))) }
                     }
                 }
+            }
+            p #unmatched.empty hidden[view.rows.is_empty() || shown > 0] {
+                "No request that is kept matches the filter. " a href="/" { "Show all" }
             }
             @if view.most_kept > 0 && view.rows.len() >= view.most_kept {
                 p.hint {
@@ -93,7 +97,7 @@ pub fn now(frame: &Frame, view: &NowView) -> String {
     frame.document("Now", &content)
 }
 
-fn controls(view: &NowView) -> Markup {
+fn controls(view: &NowView, shown: usize) -> Markup {
     html! {
         form #filter.controls method="get" action="/" role="search" {
             label for="q" { "Filter" }
@@ -110,7 +114,10 @@ fn controls(view: &NowView) -> Markup {
             noscript { button type="submit" { "Apply" } }
             button #pause type="button" aria-pressed="false" hidden { "Pause" }
             span #live.live data-state="off" {}
-            span #total.total { (counted(view.rows.len() as u64, "request", "requests")) }
+            span #total.total {
+                @if shown < view.rows.len() { (count(shown as u64)) " of " }
+                (counted(view.rows.len() as u64, "request", "requests"))
+            }
         }
     }
 }
@@ -163,7 +170,7 @@ mod tests {
         let html = now(&Frame::new(Screen::Now, "1"), &view);
         let ids = ["one", "two", "three"];
         ids.into_iter()
-            .filter(|id| html.contains(&format!("id=\"r-{id}\"")))
+            .filter(|id| !html.contains(&format!("id=\"r-{id}\" hidden")))
             .collect()
     }
 

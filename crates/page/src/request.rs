@@ -27,13 +27,13 @@ pub struct RequestView {
     pub candidates: Vec<String>,
     /// Why the first one came first, such as `tactic`.
     pub because: Option<String>,
-    /// Attempts in order, skipped targets included.
+    /// Attempts in order, skipped targets included. If the client left early, the calls.
     pub attempts: Vec<AttemptView>,
     /// Calls for image descriptions.
     pub descriptions: Vec<AttemptView>,
     /// Usage and charges, one entry per call.
     pub spend: Vec<SpendView>,
-    /// The reason for a failure, without a provider's text.
+    /// The reason for a failure that no attempt explains, without a provider's text.
     pub reason: Option<String>,
     /// Its captured content, if its key opted in. All other fields hold no content.
     pub captured: Option<CapturedView>,
@@ -119,7 +119,7 @@ pub struct AttemptView {
     pub target: String,
     /// `served`, `failed`, `skipped`, `described` or `cancelled`.
     pub outcome: String,
-    /// The failure class, such as `transient`.
+    /// The reason in words, such as `rate limited`.
     pub class: Option<String>,
     /// The HTTP status of a failure.
     pub status: Option<u16>,
@@ -183,13 +183,13 @@ pub fn request(frame: &Frame, view: &RequestView) -> String {
                 (waterfall::chart(view))
             }
             @if !view.rules.is_empty() { (rules(view)) }
-            @if !view.candidates.is_empty() { (candidates(view)) }
+            @if !view.candidates.is_empty() { (candidates(view, frame.viewer.may_change)) }
             @if !summary.changes.is_empty() { (changes(&summary.changes)) }
             @if !view.spend.is_empty() { (spend(&view.spend)) }
             @if let Some(captured) = &view.captured {
                 (captured::sections(captured, frame.viewer.may_change))
             }
-            (again(view))
+            (again(view, frame.viewer.may_change))
         }
     };
     frame.document(title, &content)
@@ -259,13 +259,16 @@ fn rules(view: &RequestView) -> Markup {
     }
 }
 
-fn candidates(view: &RequestView) -> Markup {
+fn candidates(view: &RequestView, may_change: bool) -> Markup {
     html! {
         section {
             h2 { "Order of targets" }
             ol.candidates {
                 @for target in &view.candidates {
-                    li { a href=(format!("/targets#{target}")) { bdi { (target) } } }
+                    li {
+                        @if may_change { a href=(format!("/targets#{target}")) { bdi { (target) } } }
+                        @else { bdi { (target) } }
+                    }
                 }
             }
         }
@@ -319,16 +322,19 @@ fn spend(calls: &[SpendView]) -> Markup {
     }
 }
 
-fn again(view: &RequestView) -> Markup {
-    let model = &view.summary.model;
+fn again(view: &RequestView, may_change: bool) -> Markup {
+    let dry_run = match view.captured {
+        Some(_) => format!("/routes?capture={}#dry-run", query(&view.summary.id)),
+        None => format!("/routes?model={}#dry-run", query(&view.summary.model)),
+    };
     html! {
         section {
-            h2 { "Again" }
-            p.hint { "The command has a placeholder for the prompt." }
+            h2 { "As a command" }
+            p.hint { "It has a placeholder for the content." }
             pre.copyable tabindex="0" { code { (view.curl) } }
             p {
                 button type="button" data-copy=(view.curl) hidden { "Copy as curl" } " "
-                a.button href=(format!("/routes?model={}#dry-run", query(model))) { "Dry run" }
+                @if may_change { a.button href=(dry_run) { "Dry run" } }
             }
         }
     }

@@ -14,6 +14,10 @@ pub struct RoutesView {
     pub aliases: Vec<(String, String)>,
     /// The initial contents of the dry run's field.
     pub example: String,
+    /// Where `example` is sent and by which key, as a query string; empty for any request.
+    pub sent: String,
+    /// Why `example` is not the request that was asked for.
+    pub problem: Option<&'static str>,
 }
 
 /// One route.
@@ -84,7 +88,7 @@ pub fn routes(frame: &Frame, view: &RoutesView) -> String {
         }
         @for route in &view.routes { (diagram(route)) }
         @if !view.aliases.is_empty() { (aliases(&view.aliases)) }
-        (dry_run(&view.example))
+        (dry_run(view))
     };
     frame.document("Routes", &content)
 }
@@ -166,11 +170,13 @@ fn aliases(aliases: &[(String, String)]) -> Markup {
     html! {
         section {
             h2 { "Aliases" }
-            table {
-                thead { tr { th scope="col" { "Alias" } th scope="col" { "Spec" } } }
-                tbody {
-                    @for (name, spec) in aliases {
-                        tr { th scope="row" { bdi { (name) } } td { code { (spec) } } }
+            div.scroll tabindex="0" role="region" aria-label="Aliases" {
+                table.aliases {
+                    thead { tr { th scope="col" { "Alias" } th scope="col" { "Spec" } } }
+                    tbody {
+                        @for (name, spec) in aliases {
+                            tr { th scope="row" { bdi { (name) } } td { code { (spec) } } }
+                        }
                     }
                 }
             }
@@ -178,7 +184,7 @@ fn aliases(aliases: &[(String, String)]) -> Markup {
     }
 }
 
-fn dry_run(example: &str) -> Markup {
+fn dry_run(view: &RoutesView) -> Markup {
     html! {
         section #dry-run {
             h2 { "Dry run" }
@@ -186,9 +192,10 @@ fn dry_run(example: &str) -> Markup {
                 "Paste a request as a client sends it, in any dialect. No target is called and \
                  nothing is kept."
             }
-            form #explain method="post" action="/api/explain" {
+            @if let Some(problem) = view.problem { p.problem { (problem) } }
+            form #explain method="post" action="/api/explain" data-query=(view.sent) {
                 label for="body" { "Request body" }
-                textarea #body name="body" rows="8" spellcheck="false" { (example) }
+                textarea #body name="body" rows="8" spellcheck="false" { (view.example) }
                 button.primary type="submit" { "Explain" }
                 noscript { p.hint { "This form needs JavaScript; " code { "majordomo explain" } " does the same." } }
             }

@@ -121,13 +121,13 @@ impl RequestRow {
 
 /// Renders a row.
 pub fn request_row(row: &RequestRow) -> String {
-    bidi::visible(markup(row).into_string())
+    bidi::visible(markup(row, false).into_string())
 }
 
-pub(crate) fn markup(row: &RequestRow) -> Markup {
+pub(crate) fn markup(row: &RequestRow, hidden: bool) -> Markup {
     let path = format!("/requests/{}", row.id);
     html! {
-        tr id=(format!("r-{}", row.id)) data-state=(row.state.name()) data-search=(row.searched()) {
+        tr id=(format!("r-{}", row.id)) hidden[hidden] data-state=(row.state.name()) data-search=(row.searched()) {
             td.time { time datetime=(row.at) { (time_of_day(&row.at)) } }
             td { (row.state.badge()) }
             td.key { (row.key.as_deref().unwrap_or("–")) }

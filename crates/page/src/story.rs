@@ -15,8 +15,7 @@ pub(crate) fn tell(view: &RequestView) -> Vec<String> {
 fn routing(view: &RequestView) -> Option<String> {
     let model = &view.summary.model;
     let Some(route) = &view.route else {
-        return (!model.is_empty())
-            .then(|| format!("The client asked for {model}. No route has this name."));
+        return (!model.is_empty()).then(|| direct(model, &view.candidates));
     };
     let asked = match route == model {
         true => format!("The client asked for the route {route}."),
@@ -38,6 +37,22 @@ fn routing(view: &RequestView) -> Option<String> {
     })
 }
 
+/// What the client asked for, if it is not a route.
+fn direct(model: &str, candidates: &[String]) -> String {
+    match candidates {
+        [] => format!("The client asked for {model}."),
+        [only] if only == model => format!("The client asked for the target {model}."),
+        many if many.join(",") == model => {
+            let many = many.join(", ");
+            format!("The client asked for the first of these targets that can serve it: {many}.")
+        }
+        many => format!(
+            "The client asked for {model}, which stands for {}.",
+            many.join(", ")
+        ),
+    }
+}
+
 fn finding(condition: &crate::ConditionView) -> String {
     match condition.found.is_empty() {
         true => condition.text.clone(),
@@ -51,8 +66,10 @@ fn order(view: &RequestView) -> Option<String> {
         Some("affinity") => "the conversation is pinned to it",
         Some("least_bad") => "every service was unavailable and it was the most promising",
         Some("tactic") => "the route's tactic picked it",
-        _ if view.candidates.len() == 1 => return Some(format!("The only target was {first}.")),
-        _ => "it is the first of the chain",
+        // The spec that the client asked for has said so.
+        _ if view.route.is_none() => return None,
+        _ if view.candidates.len() > 1 => "it is the first of the chain",
+        _ => return Some(format!("The only target was {first}.")),
     };
     Some(format!("{first} came first, because {why}."))
 }
@@ -60,15 +77,23 @@ fn order(view: &RequestView) -> Option<String> {
 fn attempts(attempts: &[AttemptView]) -> Vec<String> {
     let missed = attempts
         .iter()
-        .filter(|attempt| attempt.outcome != "served");
+        .filter(|attempt| matches!(attempt.outcome.as_str(), "skipped" | "failed"));
     let mut sentences: Vec<(String, usize)> = Vec::new();
     for attempt in missed {
         let status = attempt.status.map(|status| format!(" ({status})"));
         let status = status.unwrap_or_default();
-        let class = attempt.class.as_deref().unwrap_or("benched");
+        let why = attempt.class.as_deref();
         let sentence = match attempt.outcome.as_str() {
-            "skipped" => format!("{} was skipped: {class}", attempt.target),
-            _ => format!("{} failed: {class}{status}", attempt.target),
+            "skipped" => format!(
+                "{} was skipped: {}",
+                attempt.target,
+                why.unwrap_or("benched")
+            ),
+            _ => format!(
+                "{} failed: {}{status}",
+                attempt.target,
+                why.unwrap_or("no reason")
+            ),
         };
         match sentences.last_mut() {
             Some((last, times)) if *last == sentence => *times += 1,
@@ -167,8 +192,46 @@ mod tests {
         };
         assert_eq!(
             tell(&view).join(" "),
-            "The client asked for nope. No route has this name. The client received status 404: no \
-             such model."
+            "The client asked for nope. The client received status 404: no such model."
+        );
+    }
+
+    #[test]
+    fn a_target_a_chain_and_an_alias_are_told_apart() {
+        for (model, candidates, told) in [
+            ("a/x", vec!["a/x"], "The client asked for the target a/x."),
+            (
+                "a/x,b/y",
+                vec!["a/x", "b/y"],
+                "The client asked for the first of these targets that can serve it: a/x, b/y.",
+            ),
+            (
+                "best",
+                vec!["a/x", "b/y"],
+                "The client asked for best, which stands for a/x, b/y.",
+            ),
+            ("nope", vec![], "The client asked for nope."),
+        ] {
+            let candidates: Vec<_> = candidates.into_iter().map(str::to_owned).collect();
+            assert_eq!(direct(model, &candidates), told);
+        }
+    }
+
+    #[test]
+    fn a_call_that_the_client_did_not_wait_for_is_no_failure() {
+        let view = RequestView {
+            summary: RequestRow {
+                model: "a/x".to_owned(),
+                state: RowState::ClientGone,
+                ..RequestRow::default()
+            },
+            candidates: vec!["a/x".to_owned()],
+            attempts: vec![attempt("a/x", "cancelled", None, None)],
+            ..RequestView::default()
+        };
+        assert_eq!(
+            tell(&view).join(" "),
+            "The client asked for the target a/x. The client disconnected before the end."
         );
     }
 }

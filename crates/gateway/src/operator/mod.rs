@@ -25,6 +25,8 @@ mod open_connections;
 mod page;
 mod playground;
 mod relayed_body;
+#[cfg(test)]
+mod settled;
 mod sign_in;
 mod status;
 mod targets;
@@ -209,6 +211,7 @@ async fn respond(
     if sign_in::is_path(path) && !peer.on_loopback && state.config().page.enabled {
         return sign_in::respond(context, &state, peer, request).await;
     }
+    let asks_for_a_page = access::asks_for_a_page(&request);
     let caller = match is_probe {
         true => OperatorCaller::Local,
         false => match access::admit(
@@ -220,17 +223,32 @@ async fn respond(
         ) {
             Ok(caller) => caller,
             Err(error)
-                if error.status() == 401
-                    && access::asks_for_a_page(&request)
-                    && state.config().page.enabled =>
+                if error.status() == 401 && asks_for_a_page && state.config().page.enabled =>
             {
                 return sign_in::redirect(&request);
+            }
+            Err(error)
+                if error.status() == 403 && asks_for_a_page && state.config().page.enabled =>
+            {
+                return page::refused(error.message());
             }
             Err(error) => return error_response(&error),
         },
     };
     if !is_listed(path) {
-        return text(StatusCode::NOT_FOUND, "no such page\n");
+        return match asks_for_a_page && state.config().page.enabled {
+            true => {
+                let text = "There is no screen at this address.";
+                let context = page::PageContext {
+                    server: context,
+                    state: &state,
+                    caller: &caller,
+                    query: "",
+                };
+                context.missing("No such screen", text)
+            }
+            false => text(StatusCode::NOT_FOUND, "no such page\n"),
+        };
     }
     if AccessRequest::is_path(path) {
         return keys::respond(context, &state, caller.who(), request).await;

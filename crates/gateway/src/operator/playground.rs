@@ -20,6 +20,7 @@ use super::lifetime::Lifetime;
 use super::relayed_body::{PATIENCE, RelayedBody, WAITING, relay};
 use super::usage::parameter;
 use super::{error_response, json_page, text};
+use crate::capture::CaptureWriter;
 use crate::keys::ClientKey;
 use crate::ledger_sink::now_millis;
 use crate::server::{InsideRequest, ServerContext, admit_body_without_seat, serve_inside};
@@ -75,9 +76,10 @@ pub(super) async fn respond(
         .spawn(Flow::named("operator"), bytes, async move {
             let _permit = permit;
             if let Some((response, _seats)) = serve_inside(&server, &state, inside).await {
-                let (parts, body) = response.into_parts();
+                let (mut parts, body) = response.into_parts();
+                let captured = parts.extensions.remove::<CaptureWriter>();
                 if head_sender.send(parts).is_ok() {
-                    relay(body, chunks).await;
+                    relay(body, chunks, captured).await;
                 }
             }
         });

@@ -12,6 +12,7 @@ use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::time::timeout;
 
 use super::lifetime::Lifetime;
+use crate::capture::CaptureWriter;
 use crate::heavy_lane::LaneJob;
 use crate::response_body::Body;
 
@@ -50,20 +51,31 @@ impl RelayedBody {
     }
 }
 
-/// Sends a body chunk by chunk until it ends or the reader leaves.
-pub(super) async fn relay(mut body: Body, chunks: Sender<Bytes>) {
+/// Sends a body chunk by chunk until it ends or the reader leaves, and copies it to the
+/// capture.
+pub(super) async fn relay(mut body: Body, chunks: Sender<Bytes>, captured: Option<CaptureWriter>) {
+    while let Some(data) = next(&mut body, &chunks).await {
+        if let Some(captured) = &captured {
+            captured.write(&data);
+        }
+        if chunks.send(data).await.is_err() {
+            break;
+        }
+    }
+    if let Some(captured) = captured {
+        captured.end();
+    }
+}
+
+/// The next data, unless the body ends or the reader leaves before it.
+async fn next(body: &mut Body, chunks: &Sender<Bytes>) -> Option<Bytes> {
     loop {
         let frame = tokio::select! {
-            frame = body.frame() => frame,
-            () = chunks.closed() => return,
+            frame = body.frame() => frame?.ok()?,
+            () = chunks.closed() => return None,
         };
-        let Some(Ok(frame)) = frame else {
-            return;
-        };
-        if let Ok(data) = frame.into_data()
-            && chunks.send(data).await.is_err()
-        {
-            return;
+        if let Ok(data) = frame.into_data() {
+            return Some(data);
         }
     }
 }

@@ -15,12 +15,13 @@ use serde_json::json;
 use super::body::OperatorBody;
 use super::json_page;
 use crate::admitted::AdmittedRequest;
+use crate::clock::wall_clock;
 use crate::exchange::{Arrival, Exchange};
 use crate::fronts::{Endpoint, EndpointLabels, Front, StreamMode};
 use crate::handlers;
 use crate::heavy_lane::LaneHandle;
 use crate::record::RequestKind;
-use crate::request_id::new_id;
+use crate::request_id::request_id;
 use crate::server::ServerContext;
 use crate::state::GatewayState;
 
@@ -75,7 +76,7 @@ pub(super) async fn try_model(
         model: None,
         stream: StreamMode::FromBody,
     };
-    let id: Arc<str> = new_id().into();
+    let id = request_id(wall_clock());
     let arrival = Arrival {
         id: Arc::clone(&id),
         front: Front::Chat,

@@ -53,15 +53,15 @@ fn config(folder: &std::path::Path) -> String {
 }
 
 /// A gateway whose operator's listener requires keys.
-struct Running {
+pub(super) struct Running {
     clients: SocketAddr,
-    operator: SocketAddr,
+    pub(super) operator: SocketAddr,
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
 impl Running {
-    async fn start(folder: &std::path::Path, config: &str) -> Self {
+    pub(super) async fn start(folder: &std::path::Path, config: &str) -> Self {
         let file = folder.join("majordomo.toml");
         std::fs::write(&file, config).expect("a file");
         let options = ServeOptions::default()
@@ -84,14 +84,14 @@ impl Running {
         }
     }
 
-    async fn stop(self) {
+    pub(super) async fn stop(self) {
         let _ = self.stop.send(());
         self.task.await.expect("it does not panic");
     }
 }
 
 /// Sends a request and reads the whole response; of an event stream, the first chunk.
-async fn send(
+pub(super) async fn send(
     address: SocketAddr,
     method: &str,
     path: &str,

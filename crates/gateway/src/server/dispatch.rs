@@ -199,7 +199,8 @@ async fn admit(
     if admitted.heavy.runs_on_lane() {
         let state = Arc::clone(state);
         let served = serve_heavy(context, front, state, endpoint, admitted, permit);
-        return with_capture(served.await, captured);
+        let (response, permit) = served.await;
+        return (with_capture(response, captured), permit);
     }
     // Pinned in place: the future is too large to move.
     let work = pin!(catch_panic(front, handle(state, endpoint, admitted)));
@@ -208,11 +209,11 @@ async fn admit(
         // Dropping the work logs the request.
         () = context.cut.triggered() => error_response(front, &(&shutting_down()).into()),
     };
-    with_capture((response, Some(permit)), captured)
+    (with_capture(response, captured), Some(permit))
 }
 
 /// A request that is captured, because its key opted in.
-fn to_capture(key: Option<&ClientKey>, id: &str, uri: &Uri) -> Option<SentRequest> {
+pub(super) fn to_capture(key: Option<&ClientKey>, id: &str, uri: &Uri) -> Option<SentRequest> {
     let key = key.filter(|key| key.is_captured())?;
     // A query may hold a key; of Gemini's, only the form of the stream matters.
     let events = uri.query().is_some_and(|query| query.contains("alt=sse"));
@@ -225,17 +226,17 @@ fn to_capture(key: Option<&ClientKey>, id: &str, uri: &Uri) -> Option<SentReques
 }
 
 /// Hands the writer of a response on to the body.
-fn with_capture(
-    (mut response, permit): (Response<Body>, Option<RequestPermit>),
+pub(super) fn with_capture(
+    mut response: Response<Body>,
     captured: Option<CaptureWriter>,
-) -> (Response<Body>, Option<RequestPermit>) {
+) -> Response<Body> {
     if let Some(writer) = captured {
         let kind = response.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         writer.begin(response.status().as_u16(), kind);
         response.extensions_mut().insert(writer);
     }
-    (response, permit)
+    response
 }
 
 /// Applies the limits of a caller to a request for a model.

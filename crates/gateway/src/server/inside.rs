@@ -10,16 +10,17 @@ use majordomo_limits::Permit;
 
 use super::admission::flow_of;
 use super::context::ServerContext;
-use super::dispatch::{catch_panic, handle, limit};
+use super::dispatch::{catch_panic, handle, limit, to_capture, with_capture};
 use super::endpoints::kind_of;
 use crate::admitted::AdmittedRequest;
+use crate::clock::wall_clock;
 use crate::exchange::{Arrival, Exchange};
 use crate::fronts::{self, Endpoint, EndpointLabels};
 use crate::heavy_lane::LaneHandle;
 use crate::identity::CallerIdentity;
 use crate::keys::ClientKey;
 use crate::quota::CallerLimits;
-use crate::request_id::new_id;
+use crate::request_id::request_id;
 use crate::respond::refuse;
 use crate::response_body::Body;
 use crate::state::GatewayState;
@@ -35,7 +36,7 @@ pub(crate) struct InsideRequest {
     pub(crate) tag: Arc<str>,
 }
 
-/// Serves a request. The permits must live until the response is sent. `None` if the path
+/// Serves a request. If the key opted in, the response holds the writer of its capture. The permits must live until the response is sent. `None` if the path
 /// generates nothing.
 pub(crate) async fn serve_inside(
     context: &Arc<ServerContext>,
@@ -48,7 +49,7 @@ pub(crate) async fn serve_inside(
         return None;
     };
     let arrival = Arrival {
-        id: new_id().into(),
+        id: request_id(wall_clock()),
         front,
         kind: kind_of(&endpoint),
         endpoint: EndpointLabels::of(&Method::POST, &endpoint),
@@ -73,6 +74,11 @@ pub(crate) async fn serve_inside(
             return Some((refuse(front, exchange, &caller, &refusal, log), Vec::new()));
         }
     };
+    let captured = match to_capture(key, exchange.id(), &request.uri) {
+        Some(sent) => context.capture.keep(sent, &request.body).await,
+        None => None,
+    };
+    exchange.set_capture(captured.clone());
     let heavy = LaneHandle::new(&context.lane, flow, &request.body, context.limits.heavy);
     let admitted = AdmittedRequest {
         headers,
@@ -82,5 +88,5 @@ pub(crate) async fn serve_inside(
         heavy,
     };
     let response = catch_panic(front, handle(state, endpoint, admitted)).await;
-    Some((response, seats))
+    Some((with_capture(response, captured), seats))
 }

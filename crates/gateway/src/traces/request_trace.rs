@@ -22,7 +22,9 @@ pub(crate) struct RequestTrace(pub(super) Arc<FinishedRequest>);
 /// Approximate size of a record in bytes.
 pub(super) fn weight(record: &FinishedRequest) -> usize {
     let attempts = |list: &[AttemptSummary]| -> usize {
-        let each = list.iter().map(|attempt| attempt.target.len());
+        let refusal = |attempt: &AttemptSummary| attempt.refusal.as_ref().map_or(0, |it| it.len());
+        let each = list.iter();
+        let each = each.map(|attempt| attempt.target.len() + refusal(attempt));
         each.sum::<usize>() + size_of_val(list)
     };
     let calls = record.calls.iter();

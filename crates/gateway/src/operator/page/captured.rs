@@ -8,7 +8,7 @@ use super::{PageContext, connect};
 use crate::keys::KeyRole;
 use crate::ledger_sink::now_millis;
 use crate::operator::captured_images::{ImageFacts, images};
-use crate::record::FinishedRequest;
+use crate::record::{FinishedRequest, RequestKind};
 
 /// The captured part of a request's screen. Only operators see content.
 pub(super) async fn view(
@@ -21,6 +21,7 @@ pub(super) async fn view(
     }
     let captured = context.server.capture.find(&record.id)?;
     let path = captured.path.clone();
+    let repeatable = record.kind == RequestKind::Generate;
     let found = images(context.server, context.state, captured).await;
     let keys = context.server.keys();
     let now = now_millis();
@@ -45,7 +46,8 @@ pub(super) async fn view(
                 images: target.images.iter().map(image).collect(),
             })
             .collect(),
-        problem: found.problem,
+        problem: found.problem.filter(|_| repeatable),
+        repeatable,
     })
 }
 

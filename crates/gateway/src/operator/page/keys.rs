@@ -184,7 +184,9 @@ fn limits(entry: &Value) -> Vec<String> {
         words.push(format!("models {}", names.join(", ")));
     }
     if let Some(expires) = entry["expires"].as_str() {
-        words.push(format!("expires {expires}"));
+        // Whole minutes, without the marks of RFC 3339.
+        let minute = expires.get(..16).unwrap_or(expires).replace('T', " ");
+        words.push(format!("expires {minute} UTC"));
     }
     for (name, what) in [
         ("requests_per_minute", "requests per minute"),
@@ -192,7 +194,7 @@ fn limits(entry: &Value) -> Vec<String> {
         ("concurrent", "at the same time"),
     ] {
         if let Some(limit) = entry["limits"][name].as_u64() {
-            words.push(format!("{limit} {what}"));
+            words.push(format!("{} {what}", grouped(limit)));
         }
     }
     for (name, amount) in entry["budget"].as_object().into_iter().flatten() {
@@ -209,6 +211,15 @@ fn limits(entry: &Value) -> Vec<String> {
         words.push("its requests are captured".to_owned());
     }
     words
+}
+
+/// `6,000`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let places = digits.char_indices();
+    let comma = |at: usize| at > 0 && (digits.len() - at).is_multiple_of(3);
+    let each = places.flat_map(|(at, digit)| comma(at).then_some(',').into_iter().chain([digit]));
+    each.collect()
 }
 
 /// The initial contents of the form: the settings, without descriptive fields.

@@ -65,8 +65,7 @@ pub(super) async fn respond(
                 Some(html) => html,
                 None => {
                     let text = "It was never made, or is no longer kept.";
-                    let html = message(&context.frame(Screen::Other), "No such request", text);
-                    return Some(headers::html(StatusCode::NOT_FOUND, html));
+                    return Some(context.missing("No such request", text));
                 }
             }
         }
@@ -74,7 +73,24 @@ pub(super) async fn respond(
     Some(headers::html(StatusCode::OK, html))
 }
 
+/// Why a viewer may not open a screen.
+pub(super) fn refused(reason: &str) -> Response<OperatorBody> {
+    let mut sentence = reason.to_owned();
+    if let Some(first) = sentence.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    let frame = Frame::new(Screen::Other, env!("CARGO_PKG_VERSION"));
+    let html = message(&frame, "Not allowed", &format!("{sentence}."));
+    headers::html(StatusCode::FORBIDDEN, html)
+}
+
 impl PageContext<'_> {
+    /// What does not exist.
+    pub(super) fn missing(&self, heading: &str, text: &str) -> Response<OperatorBody> {
+        let html = message(&self.frame(Screen::Request), heading, text);
+        headers::html(StatusCode::NOT_FOUND, html)
+    }
+
     /// The frame of a screen, with the operator's notices.
     fn frame(&self, screen: Screen) -> Frame {
         let mut notices = Vec::new();

@@ -1,14 +1,25 @@
 //! One request.
 
-use majordomo::Class;
+use majordomo::chain::AttemptKind;
 use majordomo_page::{
     AttemptView, ConditionView, ProcessorView, RequestView, RuleView, Screen, SpendView,
 };
 use majordomo_rules::{ConditionTrace, RuleTrace};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
 
 use super::{PageContext, captured, rows};
-use crate::outcome::AttemptSummary;
-use crate::record::{FinishedRequest, UpstreamCall};
+use crate::outcome::{AttemptSummary, in_words};
+use crate::record::{CallOutcome, FinishedRequest, UpstreamCall};
+
+/// What is encoded in a path that names a spec.
+const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b':')
+    .remove(b',');
 
 /// Renders a request by its id, if it is running or kept.
 pub(super) async fn render(context: &PageContext<'_>, id: &str) -> Option<String> {
@@ -19,7 +30,7 @@ pub(super) async fn render(context: &PageContext<'_>, id: &str) -> Option<String
         }
         let view = RequestView {
             summary: rows::open(&open),
-            curl: curl(context, &open.model),
+            curl: curl(context, None, &open.model),
             ..RequestView::default()
         };
         return Some(majordomo_page::request(&frame, &view));
@@ -57,25 +68,14 @@ fn view(context: &PageContext<'_>, record: &FinishedRequest) -> RequestView {
             .collect(),
         candidates: candidates.map(str::to_owned).collect(),
         because: routing.map(|routing| routing.because.to_owned()),
-        attempts: record.attempts.iter().map(attempt).collect(),
-        descriptions: record
-            .descriptions
-            .iter()
-            .map(|call| AttemptView {
-                target: call.target.clone(),
-                outcome: call.outcome.to_owned(),
-                at: call
-                    .attempts
-                    .first()
-                    .map(|first| first.at)
-                    .unwrap_or_default(),
-                took: call.took,
-                ..AttemptView::default()
-            })
+        attempts: attempts(record),
+        descriptions: describes(record)
+            .map(|found| call(found, "described"))
             .collect(),
         spend: record.calls.iter().map(spend).collect(),
-        reason: record.reason.clone(),
-        curl: curl(context, &record.model),
+        // The attempts say more.
+        reason: record.reason.clone().filter(|_| record.attempts.is_empty()),
+        curl: curl(context, record.endpoint.path, &record.model),
     }
 }
 
@@ -121,22 +121,50 @@ fn text(trace: &ConditionTrace) -> String {
     }
 }
 
+/// The chain's attempts. If the client left before the chain ended, only the calls are known.
+fn attempts(record: &FinishedRequest) -> Vec<AttemptView> {
+    if !record.attempts.is_empty() {
+        return record.attempts.iter().map(attempt).collect();
+    }
+    let calls = record.calls.iter();
+    let own = calls.filter(|call| call.kind != AttemptKind::Describe);
+    own.map(|found| call(found, "served")).collect()
+}
+
+fn describes(record: &FinishedRequest) -> impl Iterator<Item = &UpstreamCall> {
+    let calls = record.calls.iter();
+    calls.filter(|call| call.kind == AttemptKind::Describe)
+}
+
 fn attempt(attempt: &AttemptSummary) -> AttemptView {
+    let class = attempt.class.map(|class| in_words(class, attempt.status));
+    let refusal = attempt.refusal.as_deref();
     AttemptView {
         target: attempt.target.clone(),
         outcome: attempt.outcome.to_owned(),
-        class: attempt.class.map(class),
+        class: refusal.or(class).map(str::to_owned),
         status: attempt.status,
         at: attempt.at,
         took: attempt.took,
     }
 }
 
-/// A failure class in words: `rate limited`.
-fn class(class: Class) -> String {
-    let name = serde_json::to_value(class).ok();
-    let name = name.as_ref().and_then(|name| name.as_str());
-    name.unwrap_or_default().replace('_', " ")
+/// A call to a provider, which has this outcome if it succeeded.
+fn call(call: &UpstreamCall, success: &str) -> AttemptView {
+    let outcome = match call.outcome {
+        CallOutcome::Served => success,
+        CallOutcome::Failed => "failed",
+        CallOutcome::Cancelled => "cancelled",
+    };
+    let class = call.class.map(|class| in_words(class, call.status));
+    AttemptView {
+        target: call.target.clone(),
+        outcome: outcome.to_owned(),
+        class: class.filter(|_| outcome == "failed").map(str::to_owned),
+        status: call.status,
+        at: call.at,
+        took: call.took,
+    }
 }
 
 fn spend(call: &UpstreamCall) -> SpendView {
@@ -155,19 +183,47 @@ fn spend(call: &UpstreamCall) -> SpendView {
     }
 }
 
-/// A command that sends a request like this one.
-fn curl(context: &PageContext<'_>, model: &str) -> String {
+/// A command that sends a request like this one, in its dialect.
+fn curl(context: &PageContext<'_>, path: Option<&str>, model: &str) -> String {
     let key = match context.server.keys().is_keyless() {
         true => "",
         false => " \\\n  -H 'authorization: Bearer YOUR-KEY'",
     };
-    let body = serde_json::json!({
-        "model": model,
-        "messages": [{ "role": "user", "content": "YOUR PROMPT" }],
-    });
-    let body = body.to_string().replace('\'', r"'\''");
+    let (path, body) = example(path.unwrap_or_default(), model);
+    let quoted = |text: &str| text.replace('\'', r"'\''");
     format!(
-        "curl {}/v1/chat/completions{key} \\\n  -H 'content-type: application/json' \\\n  -d '{body}'",
-        super::connect::base(context)
+        "curl '{}{}'{key} \\\n  -H 'content-type: application/json' \\\n  -d '{}'",
+        super::connect::base(context),
+        quoted(&path),
+        quoted(&body.to_string()),
     )
+}
+
+/// A path, and a body with a placeholder for the content.
+fn example(path: &str, model: &str) -> (String, Value) {
+    const PROMPT: &str = "YOUR PROMPT";
+    let messages = || json!([{ "role": "user", "content": PROMPT }]);
+    let body = match path {
+        "/v1/responses" | "/v1/embeddings" | "/api/embed" => {
+            json!({ "model": model, "input": PROMPT })
+        }
+        "/v1/completions" | "/api/generate" | "/v1/images/generations" => {
+            json!({ "model": model, "prompt": PROMPT })
+        }
+        "/v1/messages" => json!({ "model": model, "max_tokens": 1024, "messages": messages() }),
+        "/api/chat" => json!({ "model": model, "messages": messages() }),
+        path if path.starts_with("/v1beta/models/{model}:") => {
+            let contents = json!([{ "role": "user", "parts": [{ "text": PROMPT }] }]);
+            let model = utf8_percent_encode(model, IN_PATH).to_string();
+            return (
+                path.replace("{model}", &model),
+                json!({ "contents": contents }),
+            );
+        }
+        _ => {
+            let body = json!({ "model": model, "messages": messages() });
+            return ("/v1/chat/completions".to_owned(), body);
+        }
+    };
+    (path.to_owned(), body)
 }

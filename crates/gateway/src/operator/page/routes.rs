@@ -2,28 +2,21 @@
 
 use majordomo_balance::{PoolSnapshot, ServiceSnapshot};
 use majordomo_page::{RouteView, RoutesView, RuleBranch, Screen, ServiceView};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::PageContext;
 use crate::config::{ConditionEntry, ConditionValue, RouteEntry, SmartRule};
 use crate::routes::PartitionSnapshot;
+
+/// Longest captured body that is put into a form.
+const LONGEST_EXAMPLE: usize = 1 << 20;
 
 pub(super) fn render(context: &PageContext<'_>) -> String {
     let snapshots = context.state.services();
     let config = context.state.config();
     let routes = config.routes.iter();
     let aliases = context.state.registry.aliases();
-    let model = context.parameter("model");
-    let model = match model.is_empty() {
-        true => config
-            .routes
-            .first()
-            .map_or("demo/text", |route| &route.model),
-        false => &model,
-    };
-    let example = serde_json::json!({
-        "model": model,
-        "messages": [{ "role": "user", "content": "hello" }],
-    });
+    let (example, sent, problem) = example(context);
     let view = RoutesView {
         routes: routes
             .map(|route| view(context, route, &snapshots))
@@ -32,9 +25,45 @@ pub(super) fn render(context: &PageContext<'_>) -> String {
             .into_iter()
             .map(|(name, spec)| (name, spec.to_string()))
             .collect(),
-        example: serde_json::to_string_pretty(&example).unwrap_or_default(),
+        example,
+        sent,
+        problem,
     };
     majordomo_page::routes(&context.frame(Screen::Routes), &view)
+}
+
+/// The initial contents of the dry run: a captured request with its path and key, or a short
+/// one to a model.
+fn example(context: &PageContext<'_>) -> (String, String, Option<&'static str>) {
+    let id = context.parameter("capture");
+    let captured = context.server.capture.find(&id);
+    let problem = match &captured {
+        Some(captured) if captured.body.len() > LONGEST_EXAMPLE => {
+            Some("The captured body is too long to be shown here.")
+        }
+        None if !id.is_empty() => Some("The request is no longer captured."),
+        _ => None,
+    };
+    let captured = captured.filter(|_| problem.is_none());
+    if let Some(captured) = captured {
+        let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+        let path = captured.path.split('?').next().unwrap_or_default();
+        let sent = format!("?path={}&as={}", encode(path), encode(&captured.key));
+        return (
+            String::from_utf8_lossy(&captured.body).into_owned(),
+            sent,
+            None,
+        );
+    }
+    let (model, routes) = (context.parameter("model"), &context.state.config().routes);
+    let first = || routes.first().map(|route| route.model.as_str());
+    let model = Some(&*model).filter(|model| !model.is_empty());
+    let example = serde_json::json!({
+        "model": model.or_else(first).unwrap_or("demo/text"),
+        "messages": [{ "role": "user", "content": "hello" }],
+    });
+    let example = serde_json::to_string_pretty(&example).unwrap_or_default();
+    (example, String::new(), problem)
 }
 
 fn view(context: &PageContext<'_>, route: &RouteEntry, all: &[PartitionSnapshot]) -> RouteView {
