@@ -33,7 +33,19 @@ pub(crate) struct Draft {
     pub(crate) retention: Option<String>,
     /// Lines that are written as comments below `[ledger]`.
     pub(crate) ledger_remark: Option<OutputText>,
-    pub(crate) prices: Vec<(String, Vec<(&'static str, String)>)>,
+    pub(crate) prices: Vec<DraftPrice>,
+}
+
+/// Keys of `[prices]` with their amounts.
+pub(crate) type Rates = Vec<(&'static str, String)>;
+
+/// The price of a target.
+#[derive(Debug)]
+pub(crate) struct DraftPrice {
+    pub(crate) target: String,
+    pub(crate) rates: Rates,
+    /// Rates of requests with more input tokens than this.
+    pub(crate) tiers: Vec<(u32, Rates)>,
 }
 
 #[derive(Debug)]

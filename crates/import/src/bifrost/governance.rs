@@ -97,6 +97,14 @@ fn virtual_key(
             return;
         }
     }
+    if let Some(field) = entry.get("allow_all_providers") {
+        let configs = entry.get("provider_configs").map(|it| it.items());
+        if field.flag() == Some(false) && configs.unwrap_or_default().is_empty() {
+            entry.skipped("it may use no provider: every model, if it were imported");
+            return;
+        }
+        field.mapped("`models` of the key; every model without them");
+    }
     let Some(value) = entry.get("value") else {
         entry.skipped(
             "its value is in Bifrost's database: create a new one with `majordomo key new`",

@@ -43,8 +43,11 @@ pub(super) fn key_models(key: &Field<'_>, provider: &str, weight: Option<u32>) -
         if model == "*" {
             serves_all = true;
             field.approximated(format!("request `{provider}/…`: every model of the key"));
-        } else if aliases.iter().any(|(name, _)| *name == model) {
-            field.mapped("a route to what its alias names");
+        } else if let Some((_, alias)) = aliases.iter().find(|(name, _)| *name == model) {
+            match target(alias) {
+                Some(_) => field.mapped("a route to what its alias names"),
+                None => field.skipped("its alias names no model"),
+            }
         } else if serve(model, model, false).is_some() {
             field.mapped("a model of the provider; a route if several keys serve it");
         } else {
@@ -52,7 +55,7 @@ pub(super) fn key_models(key: &Field<'_>, provider: &str, weight: Option<u32>) -
         }
     }
     for (name, field) in &aliases {
-        let model = field.text().filter(|model| !looks_secret(model));
+        let model = target(field);
         let is_served = serves_all || listed.is_empty() || listed.contains(name);
         match model {
             _ if !is_served => field.skipped("the key does not list this model"),
@@ -63,6 +66,13 @@ pub(super) fn key_models(key: &Field<'_>, provider: &str, weight: Option<u32>) -
         }
     }
     models
+}
+
+/// The model that an alias names, directly or as its `model_id`.
+fn target<'a>(alias: &Field<'a>) -> Option<&'a str> {
+    let id = alias.get("model_id");
+    let model = alias.text().or_else(|| id.as_ref().and_then(Field::text))?;
+    (!looks_secret(model)).then_some(model)
 }
 
 /// Routes for what clients cannot ask the provider for directly.
