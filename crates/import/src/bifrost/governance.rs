@@ -48,7 +48,6 @@ pub(super) fn read(governance: &Field<'_>, draft: &mut Draft) {
     }
     for (note, keys) in [
         ("majordomo has no level above teams", &["customers"][..]),
-        ("rules are in [[routes.smart]]", &["routing_rules"]),
         ("roles of keys replace logins", &["auth_config"]),
         (
             "limits belong to keys, teams and everyone",

@@ -8,6 +8,7 @@ mod governance;
 mod key_models;
 mod limits;
 mod network;
+mod rules;
 mod upstreams;
 
 use crate::draft::Draft;
@@ -31,16 +32,18 @@ pub(crate) fn import(source: &Source<'_>, draft: &mut Draft) {
     if let Some(field) = root.get("providers").filter(|_| providers.is_empty()) {
         field.skipped("the file has no provider: Bifrost keeps those of its page in its database");
     }
+    let mut upstreams = Vec::new();
     for (name, entry) in providers {
-        upstreams::provider(name, &entry, draft);
+        upstreams::provider(name, &entry, &mut upstreams, draft);
     }
-    draft.sort_routes();
     if let Some(client) = root.get("client") {
         client::read(&client, draft);
     }
     if let Some(governance) = root.get("governance") {
+        rules::read(&governance, &upstreams, draft);
         governance::read(&governance, draft);
     }
+    draft.sort_routes();
     draft.remarks.push(
         "clients find majordomo at http://127.0.0.1:4100, Bifrost's default was port 8080"
             .to_owned(),

@@ -2,6 +2,7 @@
 
 use super::key_models::{KeyModel, key_models, routes};
 use super::network::{base_url, network, proxy};
+use super::rules::Upstream;
 use crate::credentials::api_key;
 use crate::draft::{Connection, Draft};
 use crate::secret::{OutputText, looks_secret};
@@ -34,7 +35,12 @@ const ADDRESSES: [&str; 3] = ["ollama_key_config", "vllm_key_config", "sgl_key_c
 
 const UNSUPPORTED: &str = "not served: majordomo does not speak this provider's protocol";
 
-pub(super) fn provider(name: &str, entry: &Field<'_>, draft: &mut Draft) {
+pub(super) fn provider(
+    name: &str,
+    entry: &Field<'_>,
+    upstreams: &mut Vec<Upstream>,
+    draft: &mut Draft,
+) {
     let custom = entry.get("custom_provider_config");
     let base_type = custom.as_ref().and_then(|it| it.get("base_provider_type"));
     if let Some(field) = &base_type {
@@ -79,11 +85,20 @@ pub(super) fn provider(name: &str, entry: &Field<'_>, draft: &mut Draft) {
     let mut served: Vec<KeyModel> = Vec::new();
     let mut count = 0;
     for key in &keys {
-        if let Some(service) =
-            upstream_key(name, wanted, kind, key, &connection, keys.len() == 1, draft)
+        let is_only = keys.len() == 1;
+        if let Some((provider, models)) =
+            upstream_key(name, wanted, kind, key, &connection, is_only, draft)
         {
             count += 1;
-            served.extend(service);
+            served.extend(models);
+            let listed = key.get("models").map(|it| it.items());
+            let listed = listed.unwrap_or_default();
+            let models = listed.iter().filter_map(Field::text).map(str::to_owned);
+            upstreams.push(Upstream {
+                name: name.to_owned(),
+                provider,
+                models: models.collect(),
+            });
         }
     }
     if keys.is_empty() || count == 0 {
@@ -139,7 +154,7 @@ pub(super) fn provider(name: &str, entry: &Field<'_>, draft: &mut Draft) {
     }
 }
 
-/// A key of a provider as a provider; the models that it serves.
+/// A key of a provider as a provider; its name and the models that it serves.
 fn upstream_key(
     name: &str,
     wanted: &str,
@@ -148,7 +163,7 @@ fn upstream_key(
     connection: &Connection,
     is_only: bool,
     draft: &mut Draft,
-) -> Option<Vec<KeyModel>> {
+) -> Option<(String, Vec<KeyModel>)> {
     if let Some(field) = key.get("enabled") {
         field.mapped("a key that is not enabled is left out");
         if field.flag() == Some(false) {
@@ -231,7 +246,7 @@ fn upstream_key(
             }
         }
     }
-    Some(served)
+    Some((provider, served))
 }
 
 /// The address of a well-known service, if none is set.

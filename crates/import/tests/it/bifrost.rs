@@ -111,3 +111,62 @@ fn a_virtual_key_without_providers_is_not_opened_to_all_of_them() {
     let report = imported.report.to_string();
     assert!(report.contains("it may use no provider"), "{report}");
 }
+
+#[test]
+fn a_rule_that_compares_the_model_becomes_a_route() {
+    let rule = |condition: &str, rest: &str| {
+        format!(
+            r#"{{ "name": "r", "enabled": true, "scope": "global", "cel_expression": "{condition}", "targets": [
+              {{ "provider": "groq", "model": "oss", "weight": 0.4 }},
+              {{ "provider": "gemini", "model": "flash", "weight": 0.6 }},
+              {{ "provider": "gone", "model": "x", "weight": 1 }} ] {rest} }}"#
+        )
+    };
+    let text = format!(
+        r#"{{"providers": {{
+          "groq": {{ "keys": [ {{ "value": "env.GROQ_API_KEY", "models": ["oss"] }} ] }},
+          "gemini": {{ "keys": [ {{ "value": "env.ONE", "models": ["*"] }}, {{ "value": "env.TWO", "models": ["other"] }} ] }} }},
+        "governance": {{ "routing_rules": [ {}, {}, {}, {} ] }} }}"#,
+        rule("model == 'fast'", r#", "fallbacks": ["gemini/other"]"#),
+        rule("model == 'fast'", ""),
+        rule("model.startsWith('gpt')", ""),
+        rule("model == 'off'", "").replace("\"enabled\": true", "\"enabled\": false"),
+    );
+    let imported = import(&text).unwrap();
+    let parsed: toml::Table = imported.toml.parse().unwrap();
+    let routes = parsed["routes"].as_array().unwrap();
+    let of_rules: Vec<&toml::Value> = routes
+        .iter()
+        .filter(|route| !route["model"].as_str().unwrap().contains('/'))
+        .collect();
+    assert_eq!(of_rules.len(), 1, "{}", imported.toml);
+    let services = of_rules[0]["services"].as_array().unwrap().iter();
+    let shown: Vec<(&str, Option<i64>, Option<i64>)> = services
+        .map(|it| {
+            let number = |key: &str| it.get(key).and_then(toml::Value::as_integer);
+            (
+                it["spec"].as_str().unwrap(),
+                number("weight"),
+                number("tier"),
+            )
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("groq/oss", Some(40), Some(0)),
+            ("google/flash", Some(60), Some(0)),
+            ("google/other", None, Some(1)),
+            ("google-2/other", None, Some(1)),
+        ]
+    );
+    let report = imported.report.to_string();
+    for reason in [
+        "targets[].provider: no key of the file serves it",
+        "an earlier rule or model has this name",
+        "only rules of the form",
+        "it is not enabled",
+    ] {
+        assert!(report.contains(reason), "{reason}: {report}");
+    }
+}
