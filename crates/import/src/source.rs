@@ -133,6 +133,15 @@ impl<'a> Field<'a> {
             .collect()
     }
 
+    /// The first item of a list that satisfies a condition.
+    pub(crate) fn item(&self, is_wanted: impl Fn(&Node) -> bool) -> Option<Self> {
+        let Node::List(items) = self.node else {
+            return None;
+        };
+        let at = items.iter().position(is_wanted)?;
+        Some(self.child(&items[at], format!("{}[{at}]", self.path)))
+    }
+
     /// The entries of a map; none for anything else.
     pub(crate) fn entries(&self) -> Vec<(&'a str, Self)> {
         let Node::Map(entries) = self.node else {

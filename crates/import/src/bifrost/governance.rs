@@ -12,8 +12,9 @@ pub(super) fn read(governance: &Field<'_>, draft: &mut Draft) {
     let rates = list("rate_limits");
     let mut teams: Vec<(String, String)> = Vec::new();
     for team in list("teams") {
-        let Some(name) = unique_name(&team, draft.teams.iter().map(|team| team.name.clone()))
-        else {
+        let Some(name) = unique_name(&team, |name| {
+            draft.teams.iter().any(|team| team.name == name)
+        }) else {
             continue;
         };
         let id = team.get("id");
@@ -63,7 +64,7 @@ pub(super) fn read(governance: &Field<'_>, draft: &mut Draft) {
 }
 
 /// The name of an entry, or its id; made unique.
-fn unique_name(entry: &Field<'_>, taken: impl Iterator<Item = String>) -> Option<String> {
+fn unique_name(entry: &Field<'_>, is_taken: impl Fn(&str) -> bool) -> Option<String> {
     let name = entry.get("name");
     let text = name
         .as_ref()
@@ -73,13 +74,12 @@ fn unique_name(entry: &Field<'_>, taken: impl Iterator<Item = String>) -> Option
         entry.skipped("it has no name");
         return None;
     };
-    let taken: Vec<String> = taken.collect();
     let numbered = (2..).map(|number| format!("{text} {number}"));
     let mut names = [text.to_owned()].into_iter().chain(numbered);
     if let Some(name) = name {
         name.mapped("name");
     }
-    names.find(|name| !taken.contains(name))
+    names.find(|name| !is_taken(name))
 }
 
 fn virtual_key(
@@ -114,7 +114,8 @@ fn virtual_key(
         value.unusable("a key");
         return;
     };
-    let Some(name) = unique_name(entry, draft.keys.iter().map(|key| key.name.clone())) else {
+    let Some(name) = unique_name(entry, |name| draft.keys.iter().any(|key| key.name == name))
+    else {
         return;
     };
     let key = draft

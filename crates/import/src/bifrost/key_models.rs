@@ -1,6 +1,8 @@
 //! The models of a provider's keys: a route where several keys serve one, or where it has
 //! another name.
 
+use std::collections::HashMap;
+
 use crate::draft::{Draft, DraftService, route_name, spec};
 use crate::secret::looks_secret;
 use crate::source::Field;
@@ -77,11 +79,13 @@ fn target<'a>(alias: &Field<'a>) -> Option<&'a str> {
 
 /// Routes for what clients cannot ask the provider for directly.
 pub(super) fn routes(provider: &str, served: Vec<KeyModel>, draft: &mut Draft) {
-    let is_needed = |name: &str| {
-        let mut of_name = served.iter().filter(|model| model.name == name);
-        of_name.clone().count() > 1 || of_name.any(|model| model.is_alias)
-    };
-    for model in served.iter().filter(|model| is_needed(&model.name)) {
+    // Names that several keys serve count more than once, and so do aliases.
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for model in &served {
+        *counts.entry(&model.name).or_default() += 1 + usize::from(model.is_alias);
+    }
+    let is_needed = |model: &&KeyModel| counts.get(model.name.as_str()).is_some_and(|it| *it > 1);
+    for model in served.iter().filter(is_needed) {
         let route = draft.route(&format!("{provider}/{}", model.name));
         route.services.push(model.service.clone());
         match route.services.len() > 1 {

@@ -172,6 +172,23 @@ fn a_key_of_the_file_shows_neither_a_secret_nor_control_characters() {
     );
 }
 
+#[test]
+fn thousands_of_entries_that_want_one_name_are_read() {
+    // Each deployment is a provider of its own that wants the same name, key and report.
+    let entries: Vec<String> = (0..6_000)
+        .map(|at| {
+            format!(
+                r#"{{ "model_name": "m", "unknown{at}": 1, "litellm_params": {{ "model": "openai/x",
+                "api_base": "http://h{at}", "api_key": "sk-canary-{at:08}" }} }}"#
+            )
+        })
+        .collect();
+    let text = format!(r#"{{ "model_list": [ {} ] }}"#, entries.join(","));
+    let imported = import(&text).unwrap();
+    assert_eq!(imported.report.new_variables.len(), 6_000);
+    assert!(imported.toml.contains("[providers.openai-6000]"));
+}
+
 fn any_leaf() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
