@@ -60,7 +60,7 @@ main() {
   expected=$(sed -n "s/^\([0-9a-f]*\)  $archive\$/\1/p" "$folder/sums")
   [ "$(checksum "$folder/$archive")" = "$expected" ] || fail "$archive does not match its checksum"
   tar -xzf "$folder/$archive" -C "$folder"
-  bin=${MAJORDOMO_BIN_DIR:-$HOME/.local/bin}
+  bin=${MAJORDOMO_BIN_DIR:-${HOME:?is not set: set it, or MAJORDOMO_BIN_DIR}/.local/bin}
   mkdir -p "$bin"
   # Renamed into place: a running gateway keeps its file.
   cp "$folder/${archive%.tar.gz}/majordomo" "$bin/.majordomo.new"

@@ -2,7 +2,7 @@
 //!
 //! Methods keep it valid: names that specs can hold, values within the reader's bounds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::secret::{OutputText, Secrets};
 use crate::tree::Node;
@@ -13,6 +13,8 @@ pub(crate) struct Draft {
     pub(crate) secrets: Secrets,
     /// Built-in providers that are used unmodified.
     built_in: BTreeSet<String>,
+    /// The last number of the providers that wanted one name.
+    numbers: HashMap<String, u32>,
     /// Lines at the top of the file, for the reader.
     pub(crate) remarks: Vec<String>,
     pub(crate) listen: Option<String>,
@@ -33,7 +35,19 @@ pub(crate) struct Draft {
     pub(crate) retention: Option<String>,
     /// Lines that are written as comments below `[ledger]`.
     pub(crate) ledger_remark: Option<OutputText>,
-    pub(crate) prices: Vec<(String, Vec<(&'static str, String)>)>,
+    pub(crate) prices: Vec<DraftPrice>,
+}
+
+/// Keys of `[prices]` with their amounts.
+pub(crate) type Rates = Vec<(&'static str, String)>;
+
+/// The price of a target.
+#[derive(Debug)]
+pub(crate) struct DraftPrice {
+    pub(crate) target: String,
+    pub(crate) rates: Rates,
+    /// Rates of requests with more input tokens than this.
+    pub(crate) tiers: Vec<(u32, Rates)>,
 }
 
 #[derive(Debug)]
@@ -143,12 +157,17 @@ impl Draft {
         if let Some(same) = self.providers.iter().find(|it| it.connection == connection) {
             return same.name.clone();
         }
-        let numbered = (2..).map(|number| format!("{wanted}-{number}"));
-        let mut names = [wanted.clone()].into_iter().chain(numbered);
-        let is_free = |name: &String| {
+        let first = self.numbers.get(&wanted).copied().unwrap_or(1);
+        let numbered = (first..).map(|number| match number {
+            1 => (number, wanted.clone()),
+            _ => (number, format!("{wanted}-{number}")),
+        });
+        let is_free = |(_, name): &(u32, String)| {
             !self.built_in.contains(name) && !self.providers.iter().any(|it| it.name == *name)
         };
-        let name = names.find(is_free).unwrap_or(wanted);
+        let found = numbered.into_iter().find(is_free);
+        let (number, name) = found.unwrap_or((first, wanted.clone()));
+        self.numbers.insert(wanted, number);
         self.providers.push(DraftProvider {
             name: name.clone(),
             connection,

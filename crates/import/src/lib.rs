@@ -64,7 +64,7 @@ impl ImportFormat {
             Some(Self::LiteLlm)
         } else if has("Providers") || has("Router") {
             Some(Self::ClaudeCodeRouter)
-        } else if matches!(root.get("providers"), Some(Node::Map(_))) {
+        } else if bifrost::is_its_own(root) {
             Some(Self::Bifrost)
         } else {
             None

@@ -1,5 +1,6 @@
 //! The outcome of each field.
 
+use std::collections::HashMap;
 use std::fmt;
 
 /// The outcome of a field.
@@ -49,15 +50,15 @@ impl ImportReport {
     /// The fields of one outcome as lines, each with its note.
     pub(crate) fn lines(&self, outcome: FieldOutcome) -> Vec<String> {
         let mut groups: Vec<(String, &str, usize)> = Vec::new();
+        let mut places: HashMap<(String, &str), usize> = HashMap::new();
         for field in self.fields.iter().filter(|field| field.outcome == outcome) {
             let path = without_positions(&field.path);
-            match groups
-                .iter_mut()
-                .find(|group| group.0 == path && group.1 == field.note)
-            {
-                Some(group) => group.2 += 1,
-                None => groups.push((path, &field.note, 1)),
-            }
+            let place = places.entry((path.clone(), &field.note));
+            let at = *place.or_insert_with(|| {
+                groups.push((path, &field.note, 0));
+                groups.len() - 1
+            });
+            groups[at].2 += 1;
         }
         let line = |(path, note, times): &(String, &str, usize)| match times {
             1 => format!("{path}: {note}"),

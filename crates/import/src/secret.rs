@@ -112,6 +112,8 @@ pub(crate) fn is_no_key(text: &str) -> bool {
 pub(crate) struct Secrets {
     /// Names that the input uses, or that stand for a secret.
     taken: BTreeSet<String>,
+    /// The last number of the variables that wanted one name.
+    numbers: BTreeMap<String, u32>,
     /// Variable and path by secret.
     variables: BTreeMap<String, (String, String)>,
 }
@@ -143,11 +145,14 @@ impl Secrets {
             return OutputText::variable(variable);
         }
         let wanted = variable_name(wanted);
-        let numbered = (2..).map(|number| format!("{wanted}_{number}"));
-        let mut names = [wanted.clone()].into_iter().chain(numbered);
-        let name = names
-            .find(|name| !self.taken.contains(name))
-            .unwrap_or(wanted);
+        let first = self.numbers.get(&wanted).copied().unwrap_or(1);
+        let mut numbered = (first..).map(|number| match number {
+            1 => (number, wanted.clone()),
+            _ => (number, format!("{wanted}_{number}")),
+        });
+        let found = numbered.find(|(_, name)| !self.taken.contains(name));
+        let (number, name) = found.unwrap_or((first, wanted.clone()));
+        self.numbers.insert(wanted, number);
         self.taken.insert(name.clone());
         let text = OutputText::variable(&name);
         self.variables

@@ -1,10 +1,13 @@
 //! A cursor over the input that accounts for every field.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::draft::Draft;
 use crate::report::{FieldOutcome, FieldReport, ImportReport};
+use crate::secret::looks_secret;
 use crate::tree::Node;
 
 /// The input, with the outcomes of its fields so far.
@@ -45,15 +48,17 @@ impl<'a> Source<'a> {
         let mut fields = self.log.take();
         let covered = self.paths.take();
         let mut order = Vec::new();
-        sweep(self.root, "", false, &covered, &mut order);
-        for (path, is_covered) in &order {
-            if !is_covered {
-                fields.push(FieldReport {
-                    path: path.clone(),
-                    outcome: FieldOutcome::NotImported,
-                    note: "unknown to this importer".to_owned(),
-                });
-            }
+        sweep(self.root, "", &covered, &mut order);
+        for (path, leaf) in order {
+            let note = match leaf {
+                Node::Null | Node::List(_) | Node::Map(_) => "it is empty",
+                _ => "unknown to this importer",
+            };
+            fields.push(FieldReport {
+                path,
+                outcome: FieldOutcome::NotImported,
+                note: note.to_owned(),
+            });
         }
         ImportReport {
             fields,
@@ -62,34 +67,52 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Lists every leaf, and whether it or a node above it is in the report.
-fn sweep(
-    node: &Node,
+/// Lists the leaves that are not in the report, nor any node above them.
+fn sweep<'a>(
+    node: &'a Node,
     path: &str,
-    covered: bool,
     known: &HashSet<String>,
-    leaves: &mut Vec<(String, bool)>,
+    leaves: &mut Vec<(String, &'a Node)>,
 ) {
-    let covered = covered || known.contains(path);
+    if known.contains(path) {
+        return;
+    }
     match node {
         Node::List(items) if !items.is_empty() => {
             for (at, item) in items.iter().enumerate() {
-                sweep(item, &format!("{path}[{at}]"), covered, known, leaves);
+                sweep(item, &format!("{path}[{at}]"), known, leaves);
             }
         }
         Node::Map(entries) if !entries.is_empty() => {
             for (key, value) in entries {
-                sweep(value, &joined(path, key), covered, known, leaves);
+                sweep(value, &joined(path, key), known, leaves);
             }
         }
-        _ => leaves.push((path.to_owned(), covered)),
+        _ => leaves.push((path.to_owned(), node)),
     }
 }
 
 fn joined(path: &str, key: &str) -> String {
+    let key = segment(key);
     match path {
-        "" => key.to_owned(),
+        "" => key.into_owned(),
         path => format!("{path}.{key}"),
+    }
+}
+
+/// A key as part of a path. Keys that a path could not be split at again are quoted; of one that
+/// looks like a secret only a checksum is shown.
+fn segment(key: &str) -> Cow<'_, str> {
+    let plain = |c: char| !c.is_control() && !matches!(c, '.' | '[' | ']' | '"');
+    if looks_secret(key) {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        let sum = hasher.finish() & 0xffff;
+        Cow::Owned(format!("<secret {sum:04x}>"))
+    } else if !key.is_empty() && key.chars().all(plain) {
+        Cow::Borrowed(key)
+    } else {
+        Cow::Owned(format!("{key:?}"))
     }
 }
 
@@ -108,6 +131,15 @@ impl<'a> Field<'a> {
         items
             .map(|(at, node)| self.child(node, format!("{}[{at}]", self.path)))
             .collect()
+    }
+
+    /// The first item of a list that satisfies a condition.
+    pub(crate) fn item(&self, is_wanted: impl Fn(&Node) -> bool) -> Option<Self> {
+        let Node::List(items) = self.node else {
+            return None;
+        };
+        let at = items.iter().position(is_wanted)?;
+        Some(self.child(&items[at], format!("{}[{at}]", self.path)))
     }
 
     /// The entries of a map; none for anything else.

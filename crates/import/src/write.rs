@@ -47,14 +47,23 @@ pub(crate) fn write(format: ImportFormat, draft: &Draft, report: &ImportReport) 
         write_route(&mut out, route);
     }
     reliability(&mut out, draft);
-    for (target, rates) in &draft.prices {
+    for price in &draft.prices {
         let _ = writeln!(
             out,
             "\n[prices.{}]      # US dollars per million tokens",
-            quoted(target)
+            quoted(&price.target)
         );
-        for (key, rate) in rates {
+        for (key, rate) in &price.rates {
             let _ = writeln!(out, "{key} = {}", quoted(rate));
+        }
+        let tiers = price.tiers.iter().map(|(above, rates)| {
+            let rates = rates.iter();
+            let rates = rates.map(|(key, rate)| format!(", {key} = {}", quoted(rate)));
+            format!("{{ above = {above}{} }}", rates.collect::<String>())
+        });
+        let tiers: Vec<String> = tiers.collect();
+        if !tiers.is_empty() {
+            let _ = writeln!(out, "tiers = [ {} ]", tiers.join(", "));
         }
     }
     out

@@ -177,7 +177,11 @@ fn judge(name: &str, listed: Result<Vec<ModelInfo>, Error>, findings: &mut Findi
             true
         }
         _ => {
-            let remedy = "try it: majordomo chat PROVIDER/MODEL hello";
+            let address = match error.status() {
+                Some(404) => "check its base_url, which for most servers ends with /v1; ",
+                _ => "",
+            };
+            let remedy = format!("{address}try it: majordomo chat {name}/MODEL hello");
             findings.warn(name, format!("does not list its models: {reason}"), remedy);
             true
         }

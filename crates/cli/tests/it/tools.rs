@@ -290,6 +290,23 @@ async fn doctor_says_that_a_key_is_rejected() {
 }
 
 #[tokio::test]
+async fn doctor_suspects_the_address_of_a_server_that_does_not_know_its_calls() {
+    let upstream = Upstream::start([fails(404, "no such page"), fails(404, "no such page")]).await;
+    let config = format!(
+        "version = 1\n[providers.x]\nkind = \"openai\"\nbase_url = \"http://{}\"\n",
+        upstream.address()
+    );
+    let config = file("doctor-address.toml", &config);
+    let done = majordomo(&["doctor", "--config", &config]).output().await;
+    assert!(
+        done.stdout
+            .contains("ends with /v1; try it: majordomo chat x/MODEL"),
+        "{}",
+        done.stdout
+    );
+}
+
+#[tokio::test]
 async fn doctor_compares_the_clock_with_a_provider() {
     let models =
         Script::new()

@@ -12,8 +12,9 @@ pub(super) fn read(governance: &Field<'_>, draft: &mut Draft) {
     let rates = list("rate_limits");
     let mut teams: Vec<(String, String)> = Vec::new();
     for team in list("teams") {
-        let Some(name) = unique_name(&team, draft.teams.iter().map(|team| team.name.clone()))
-        else {
+        let Some(name) = unique_name(&team, |name| {
+            draft.teams.iter().any(|team| team.name == name)
+        }) else {
             continue;
         };
         let id = team.get("id");
@@ -48,7 +49,6 @@ pub(super) fn read(governance: &Field<'_>, draft: &mut Draft) {
     }
     for (note, keys) in [
         ("majordomo has no level above teams", &["customers"][..]),
-        ("rules are in [[routes.smart]]", &["routing_rules"]),
         ("roles of keys replace logins", &["auth_config"]),
         (
             "limits belong to keys, teams and everyone",
@@ -64,7 +64,7 @@ pub(super) fn read(governance: &Field<'_>, draft: &mut Draft) {
 }
 
 /// The name of an entry, or its id; made unique.
-fn unique_name(entry: &Field<'_>, taken: impl Iterator<Item = String>) -> Option<String> {
+fn unique_name(entry: &Field<'_>, is_taken: impl Fn(&str) -> bool) -> Option<String> {
     let name = entry.get("name");
     let text = name
         .as_ref()
@@ -74,13 +74,12 @@ fn unique_name(entry: &Field<'_>, taken: impl Iterator<Item = String>) -> Option
         entry.skipped("it has no name");
         return None;
     };
-    let taken: Vec<String> = taken.collect();
     let numbered = (2..).map(|number| format!("{text} {number}"));
     let mut names = [text.to_owned()].into_iter().chain(numbered);
     if let Some(name) = name {
         name.mapped("name");
     }
-    names.find(|name| !taken.contains(name))
+    names.find(|name| !is_taken(name))
 }
 
 fn virtual_key(
@@ -97,6 +96,14 @@ fn virtual_key(
             return;
         }
     }
+    if let Some(field) = entry.get("allow_all_providers") {
+        let configs = entry.get("provider_configs").map(|it| it.items());
+        if field.flag() == Some(false) && configs.unwrap_or_default().is_empty() {
+            entry.skipped("it may use no provider: every model, if it were imported");
+            return;
+        }
+        field.mapped("`models` of the key; every model without them");
+    }
     let Some(value) = entry.get("value") else {
         entry.skipped(
             "its value is in Bifrost's database: create a new one with `majordomo key new`",
@@ -107,7 +114,8 @@ fn virtual_key(
         value.unusable("a key");
         return;
     };
-    let Some(name) = unique_name(entry, draft.keys.iter().map(|key| key.name.clone())) else {
+    let Some(name) = unique_name(entry, |name| draft.keys.iter().any(|key| key.name == name))
+    else {
         return;
     };
     let key = draft

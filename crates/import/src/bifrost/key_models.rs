@@ -1,6 +1,8 @@
 //! The models of a provider's keys: a route where several keys serve one, or where it has
 //! another name.
 
+use std::collections::HashMap;
+
 use crate::draft::{Draft, DraftService, route_name, spec};
 use crate::secret::looks_secret;
 use crate::source::Field;
@@ -43,8 +45,11 @@ pub(super) fn key_models(key: &Field<'_>, provider: &str, weight: Option<u32>) -
         if model == "*" {
             serves_all = true;
             field.approximated(format!("request `{provider}/…`: every model of the key"));
-        } else if aliases.iter().any(|(name, _)| *name == model) {
-            field.mapped("a route to what its alias names");
+        } else if let Some((_, alias)) = aliases.iter().find(|(name, _)| *name == model) {
+            match target(alias) {
+                Some(_) => field.mapped("a route to what its alias names"),
+                None => field.skipped("its alias names no model"),
+            }
         } else if serve(model, model, false).is_some() {
             field.mapped("a model of the provider; a route if several keys serve it");
         } else {
@@ -52,7 +57,7 @@ pub(super) fn key_models(key: &Field<'_>, provider: &str, weight: Option<u32>) -
         }
     }
     for (name, field) in &aliases {
-        let model = field.text().filter(|model| !looks_secret(model));
+        let model = target(field);
         let is_served = serves_all || listed.is_empty() || listed.contains(name);
         match model {
             _ if !is_served => field.skipped("the key does not list this model"),
@@ -65,13 +70,22 @@ pub(super) fn key_models(key: &Field<'_>, provider: &str, weight: Option<u32>) -
     models
 }
 
+/// The model that an alias names, directly or as its `model_id`.
+fn target<'a>(alias: &Field<'a>) -> Option<&'a str> {
+    let id = alias.get("model_id");
+    let model = alias.text().or_else(|| id.as_ref().and_then(Field::text))?;
+    (!looks_secret(model)).then_some(model)
+}
+
 /// Routes for what clients cannot ask the provider for directly.
 pub(super) fn routes(provider: &str, served: Vec<KeyModel>, draft: &mut Draft) {
-    let is_needed = |name: &str| {
-        let mut of_name = served.iter().filter(|model| model.name == name);
-        of_name.clone().count() > 1 || of_name.any(|model| model.is_alias)
-    };
-    for model in served.iter().filter(|model| is_needed(&model.name)) {
+    // Names that several keys serve count more than once, and so do aliases.
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for model in &served {
+        *counts.entry(&model.name).or_default() += 1 + usize::from(model.is_alias);
+    }
+    let is_needed = |model: &&KeyModel| counts.get(model.name.as_str()).is_some_and(|it| *it > 1);
+    for model in served.iter().filter(is_needed) {
         let route = draft.route(&format!("{provider}/{}", model.name));
         route.services.push(model.service.clone());
         match route.services.len() > 1 {

@@ -1,10 +1,11 @@
 //! Providers, their keys and the models that several keys serve.
 
 use super::key_models::{KeyModel, key_models, routes};
-use crate::credentials::{api_key, header};
+use super::network::{base_url, network, proxy};
+use super::rules::Upstream;
+use crate::credentials::api_key;
 use crate::draft::{Connection, Draft};
-use crate::draft::{is_address, seconds};
-use crate::secret::{OutputText, looks_secret, reference};
+use crate::secret::{OutputText, looks_secret};
 use crate::source::Field;
 
 /// Providers that majordomo has built in, with their kind.
@@ -29,9 +30,17 @@ const COMPATIBLE: [(&str, &str); 5] = [
     ("huggingface", "https://router.huggingface.co/v1"),
 ];
 
+/// Settings of a key that hold the address of a server.
+const ADDRESSES: [&str; 3] = ["ollama_key_config", "vllm_key_config", "sgl_key_config"];
+
 const UNSUPPORTED: &str = "not served: majordomo does not speak this provider's protocol";
 
-pub(super) fn provider(name: &str, entry: &Field<'_>, draft: &mut Draft) {
+pub(super) fn provider(
+    name: &str,
+    entry: &Field<'_>,
+    upstreams: &mut Vec<Upstream>,
+    draft: &mut Draft,
+) {
     let custom = entry.get("custom_provider_config");
     let base_type = custom.as_ref().and_then(|it| it.get("base_provider_type"));
     if let Some(field) = &base_type {
@@ -40,15 +49,24 @@ pub(super) fn provider(name: &str, entry: &Field<'_>, draft: &mut Draft) {
     let effective = base_type.as_ref().and_then(Field::text).unwrap_or(name);
     let built_in = NAMES.iter().find(|row| row.0 == effective);
     let compatible = COMPATIBLE.iter().find(|row| row.0 == effective);
+    let kind = built_in.map_or("openai", |row| row.2);
     let mut connection = Connection::default();
-    network(entry, &mut connection, draft);
+    network(entry, kind, &mut connection, draft);
     proxy(entry, &mut connection, draft);
     let wanted = if base_type.is_some() {
         name
     } else {
         built_in.map_or(name, |row| row.1)
     };
-    let is_reachable = built_in.is_some() || compatible.is_some() || connection.base_url.is_some();
+    let keys = entry.get("keys").map(|it| it.items()).unwrap_or_default();
+    let has_own_address = |key: &Field<'_>| {
+        let mut configs = ADDRESSES.iter().filter_map(|config| key.get(config));
+        configs.any(|config| config.get("url").is_some())
+    };
+    let is_reachable = built_in.is_some()
+        || compatible.is_some()
+        || connection.base_url.is_some()
+        || keys.iter().any(has_own_address);
     if !is_reachable || looks_secret(name) {
         entry.skipped(UNSUPPORTED);
         return;
@@ -56,7 +74,6 @@ pub(super) fn provider(name: &str, entry: &Field<'_>, draft: &mut Draft) {
     if let Some((_, url)) = compatible {
         connection.base_url.get_or_insert(OutputText::literal(url));
     }
-    let kind = built_in.map_or("openai", |row| row.2);
     // The unmodified built-in provider needs neither a kind nor an address.
     let is_own = base_type.is_some() || compatible.is_some() || built_in.is_none();
     let is_own = is_own || connection != Connection::default();
@@ -65,21 +82,46 @@ pub(super) fn provider(name: &str, entry: &Field<'_>, draft: &mut Draft) {
         let service = built_in.map_or(name, |row| row.1);
         complete_address(service, &mut connection);
     }
-    let keys = entry.get("keys").map(|it| it.items()).unwrap_or_default();
     let mut served: Vec<KeyModel> = Vec::new();
     let mut count = 0;
     for key in &keys {
-        if let Some(service) =
-            upstream_key(name, wanted, kind, key, &connection, keys.len() == 1, draft)
+        let is_only = keys.len() == 1;
+        if let Some((provider, models)) =
+            upstream_key(name, wanted, kind, key, &connection, is_only, draft)
         {
             count += 1;
-            served.extend(service);
+            served.extend(models);
+            let listed = key.get("models").map(|it| it.items());
+            let listed = listed.unwrap_or_default();
+            let models = listed.iter().filter_map(Field::text).map(str::to_owned);
+            upstreams.push(Upstream {
+                name: name.to_owned(),
+                provider,
+                models: models.collect(),
+            });
         }
     }
     if keys.is_empty() || count == 0 {
         draft.provider(wanted, connection);
     }
     routes(wanted, served, draft);
+    if let Some(custom) = &custom {
+        for (key, note) in [
+            (
+                "allowed_requests",
+                "a provider serves every request that its protocol has",
+            ),
+            ("is_key_less", "a provider without `api_key` needs none"),
+            (
+                "request_path_overrides",
+                "the provider has no address of its own",
+            ),
+        ] {
+            if let Some(field) = custom.get(key).filter(|field| !field.is_reported()) {
+                field.skipped(note);
+            }
+        }
+    }
     for (note, keys) in [
         (
             "capacity is a setting of a service",
@@ -112,7 +154,7 @@ pub(super) fn provider(name: &str, entry: &Field<'_>, draft: &mut Draft) {
     }
 }
 
-/// A key of a provider as a provider; the models that it serves.
+/// A key of a provider as a provider; its name and the models that it serves.
 fn upstream_key(
     name: &str,
     wanted: &str,
@@ -121,7 +163,7 @@ fn upstream_key(
     connection: &Connection,
     is_only: bool,
     draft: &mut Draft,
-) -> Option<Vec<KeyModel>> {
+) -> Option<(String, Vec<KeyModel>)> {
     if let Some(field) = key.get("enabled") {
         field.mapped("a key that is not enabled is left out");
         if field.flag() == Some(false) {
@@ -137,20 +179,20 @@ fn upstream_key(
         connection.kind = Some(kind);
         complete_address(wanted, &mut connection);
     }
-    for (config, url) in [
-        ("ollama_key_config", "url"),
-        ("vllm_key_config", "url"),
-        ("sgl_key_config", "url"),
-    ] {
-        if let Some(field) = key.get(config).and_then(|it| it.get(url)) {
-            connection.base_url = address(&field).or(connection.base_url);
+    for config in ADDRESSES.iter().filter_map(|config| key.get(config)) {
+        if let Some(field) = config.get("url") {
+            connection.base_url = base_url(&field, kind, None).or(connection.base_url);
             connection.kind = Some(kind);
+        }
+        if let Some(field) = config.get("model_name") {
+            field.skipped("a key serves what its `models` list");
         }
     }
     for cloud in [
         "azure_key_config",
         "vertex_key_config",
         "bedrock_key_config",
+        "bedrock_mantle_key_config",
     ] {
         if let Some(field) = key.get(cloud) {
             field.skipped(UNSUPPORTED);
@@ -204,7 +246,7 @@ fn upstream_key(
             }
         }
     }
-    Some(served)
+    Some((provider, served))
 }
 
 /// The address of a well-known service, if none is set.
@@ -215,104 +257,5 @@ fn complete_address(name: &str, connection: &mut Connection) {
         .and_then(|row| row.2);
     if let Some(url) = url {
         connection.base_url.get_or_insert(OutputText::literal(url));
-    }
-}
-
-fn address(field: &Field<'_>) -> Option<OutputText> {
-    let text = field.text()?;
-    if let Some(variable) = reference(text) {
-        field.mapped("base_url");
-        return Some(OutputText::variable(variable));
-    }
-    let url = text.trim_end_matches('/');
-    if looks_secret(url) || !is_address(url) {
-        field.unusable("a plain address such as https://host/path");
-        return None;
-    }
-    field.mapped("base_url");
-    Some(OutputText::literal(url))
-}
-
-fn network(entry: &Field<'_>, connection: &mut Connection, draft: &mut Draft) {
-    let Some(network) = entry.get("network_config") else {
-        return;
-    };
-    if let Some(field) = network.get("base_url") {
-        connection.base_url = address(&field);
-    }
-    for (name, field) in network
-        .get("extra_headers")
-        .map(|it| it.entries())
-        .unwrap_or_default()
-    {
-        connection.headers.extend(header(name, &field, draft));
-    }
-    connection.headers.sort();
-    connection.headers.dedup_by(|one, other| one.0 == other.0);
-    if let Some(field) = network.get("default_request_timeout_in_seconds") {
-        match field.number().and_then(seconds) {
-            Some(time) => {
-                connection.timeout = Some(time);
-                field.approximated("timeout of the provider: until an attempt streams or responds");
-            }
-            None => field.unusable("a number of seconds"),
-        }
-    }
-    if let Some(field) = network.get("max_retries") {
-        match field.number() {
-            Some(number) => {
-                let number = number.clamp(0.0, 10.0) as u32;
-                draft.retries = Some(draft.retries.unwrap_or(0).max(number));
-                field.approximated("retries in [chain]: the largest number of all providers");
-            }
-            None => field.unusable("a number"),
-        }
-    }
-    for key in [
-        "retry_backoff_initial",
-        "retry_backoff_max",
-        "retry_backoff_initial_ms",
-        "retry_backoff_max_ms",
-    ] {
-        if let Some(field) = network.get(key) {
-            field.skipped("the pause between retries is majordomo's own");
-        }
-    }
-}
-
-fn proxy(entry: &Field<'_>, connection: &mut Connection, draft: &mut Draft) {
-    let Some(proxy) = entry.get("proxy_config") else {
-        return;
-    };
-    let kind = proxy.get("type");
-    let is_direct = kind
-        .as_ref()
-        .and_then(Field::text)
-        .is_none_or(|kind| kind == "none");
-    if let Some(field) = &kind {
-        match field.text() {
-            Some("none") => field.mapped("no proxy"),
-            Some("environment") => field.mapped("the default"),
-            _ => field.mapped("part of the proxy's address"),
-        }
-    }
-    let Some(url) = proxy.get("url") else {
-        return;
-    };
-    let Some(text) = url.text().filter(|_| !is_direct) else {
-        url.skipped("the proxy is off");
-        return;
-    };
-    let plain = is_address(text.trim_end_matches('/'));
-    let value = match plain {
-        true => OutputText::literal(text.trim_end_matches('/')),
-        false => draft.secrets.text(text, "PROXY_URL", &url.path),
-    };
-    connection.proxy = Some(value);
-    url.mapped("proxy of the provider");
-    for key in ["username", "password"] {
-        if let Some(field) = proxy.get(key) {
-            field.skipped("write the credentials into the variable of the proxy's address");
-        }
     }
 }

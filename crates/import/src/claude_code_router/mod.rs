@@ -13,6 +13,7 @@ use crate::source::{Field, Source};
 /// The models that Claude Code requests.
 const MODELS: &str = "claude-*";
 const DEFAULT_THRESHOLD: u32 = 60_000;
+const STREAM: &str = "the client decides whether a response is streamed";
 
 /// The equivalent of a transformer in majordomo.
 const TRANSLATED: [&str; 9] = [
@@ -51,6 +52,7 @@ pub(crate) fn import(source: &Source<'_>, draft: &mut Draft) {
             "logging is configured when majordomo starts, not here",
             &["LOG", "LOG_LEVEL"][..],
         ),
+        (STREAM, &["stream"]),
         (
             "majordomo never asks questions while it serves",
             &["NON_INTERACTIVE_MODE"],
@@ -93,7 +95,10 @@ fn proxy(root: &Field<'_>, draft: &mut Draft) -> Option<OutputText> {
     let field = ["PROXY_URL", "HTTPS_PROXY", "https_proxy", "httpsProxy"]
         .into_iter()
         .find_map(|key| root.get(key))?;
-    let text = field.text()?;
+    let Some(text) = field.text() else {
+        field.skipped("no proxy is set");
+        return None;
+    };
     let plain = !text.contains('@') && is_address(text.trim_end_matches('/'));
     if !plain && reference(text).is_none() && !text.contains('@') {
         field.unusable("an address such as http://host:port");
@@ -124,7 +129,7 @@ fn provider(
         .into_iter()
         .find_map(|key| entry.get(key));
     let Some((kind, url)) = base.as_ref().and_then(|field| address(field, &uses)) else {
-        name.skipped("not served: it has no address that majordomo can use");
+        entry.skipped("not served: it has no address that majordomo can use");
         return;
     };
     let mut connection = Connection {
@@ -161,6 +166,14 @@ fn provider(
         }
     }
     limits(entry, &provider, &list, draft);
+    for (key, note) in [
+        ("type", "the kind follows from the address"),
+        ("stream", STREAM),
+    ] {
+        if let Some(field) = entry.get(key) {
+            field.skipped(note);
+        }
+    }
     names.push((wanted.to_owned(), provider));
 }
 

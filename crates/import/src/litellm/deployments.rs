@@ -9,6 +9,7 @@ use crate::credentials::{api_key, header};
 use crate::draft::{Connection, Draft, DraftService, is_address, is_pattern, route_name, spec};
 use crate::secret::{OutputText, looks_secret, reference};
 use crate::source::Field;
+use crate::tree::Node;
 
 /// The deployments of one `model_name`.
 #[derive(Debug, Default, Clone)]
@@ -289,13 +290,12 @@ fn host(url: &str) -> Option<&str> {
 fn credential<'a>(root: &Field<'a>, parameters: &Field<'a>) -> Option<Field<'a>> {
     let name = parameters.get("litellm_credential_name")?;
     let wanted = name.text();
-    let list = root
-        .get("credential_list")
-        .map(|list| list.items())
-        .unwrap_or_default();
-    let found = list.into_iter().find(|credential| {
-        let field = credential.get("credential_name");
-        wanted.is_some() && field.as_ref().and_then(Field::text) == wanted
+    let list = root.get("credential_list");
+    let found = list.and_then(|list| {
+        list.item(|credential| {
+            let name = credential.get("credential_name");
+            matches!(name, Some(Node::Text(text)) if wanted == Some(text.trim()))
+        })
     });
     let values = found.and_then(|credential| credential.get("credential_values"));
     match values {

@@ -28,11 +28,13 @@ pub(super) const PARAMS: Reasons = &[
          aws_bedrock_runtime_endpoint aws_bedrock_project_id s3_bucket_name s3_endpoint_url \
          s3_region_name s3_access_key_id s3_secret_access_key s3_encryption_key_id \
          s3_bucket_owner aws_batch_role_arn s3_output_bucket_name bedrock_tags \
-         watsonx_region_name project_id use_xai_oauth model_id bedrock_invocation_id",
+         watsonx_region_name project_id use_xai_oauth model_id bedrock_invocation_id \
+         chatgpt_auth_file kubernetes_pod_discovery responses_api_version",
     ),
     (
         "a limit of one deployment; [limits] has those of callers",
-        "itpm otpm default_api_key_tpm_limit default_api_key_rpm_limit",
+        "itpm otpm tpd rpd daily_reset_time default_api_key_tpm_limit \
+         default_api_key_rpm_limit",
     ),
     (
         RETRIES,
@@ -75,11 +77,13 @@ pub(super) const PARAMS: Reasons = &[
     ),
     (
         METADATA,
-        "litellm_trace_id provider_affinity_header mock_response model_info",
+        "litellm_trace_id provider_affinity_header mock_response model_info \
+         fireworks_forward_user_id thought_signature_in_tool_call_id output_vector_size",
     ),
     (
         "one timeout applies to streams and responses",
-        "stream_idle_timeout keepalive_seconds allow_client_keepalive_override",
+        "stream_idle_timeout keepalive_seconds allow_client_keepalive_override \
+         timeout_by_service_tier stream_timeout_by_service_tier",
     ),
     (
         "parameters that a target does not support are always dropped, and listed",
@@ -115,10 +119,13 @@ pub(super) const INFO: Reasons = &[
         "the models of a key are in its `models`, see [[keys]]",
         "access_groups access_windows access_via_team_ids",
     ),
-    (TAGS, "allow_fail_open enable_tag_filtering tags"),
+    (
+        TAGS,
+        "allow_fail_open enable_tag_filtering tags adaptive_router_preferences",
+    ),
     (
         PRICES,
-        "ptu_count cost_per_ptu_per_hour ptu_effective_from ptu_effective_to \
+        "ptu_count web_search_billing_unit search_free_requests cost_per_ptu_per_hour ptu_effective_from ptu_effective_to \
          input_cost_per_second output_cost_per_second input_cost_per_character \
          output_cost_per_image input_cost_per_image input_cost_per_token_above_200k_tokens \
          output_cost_per_token_above_200k_tokens input_cost_per_audio_token \
@@ -126,14 +133,12 @@ pub(super) const INFO: Reasons = &[
     ),
     (
         "majordomo discovers this by itself, or does not need it",
-        "supports_parallel_function_calling supports_tool_choice supports_system_messages \
-         supports_prompt_caching supports_reasoning supports_pdf_input supports_audio_input \
-         supports_audio_output supports_web_search supports_url_context \
-         supports_native_streaming supports_computer_use supports_assistant_prefill \
-         supports_embedding_image_input supports_fast_mode supported_openai_params \
-         supported_endpoints supported_modalities supported_output_modalities \
-         output_vector_size supported_environments default_api_key_tpm_limit \
-         default_api_key_rpm_limit rpm tpm",
+        "output_vector_size default_api_key_tpm_limit default_api_key_rpm_limit rpm tpm \
+         thinking_always_on reasoning_effort_levels reasoning_modes reasoning_contexts \
+         default_reasoning_effort bedrock_output_config_effort_ceiling \
+         bedrock_converse_supports_strict_tools token_count_framing token_count_model \
+         token_count_tokenizer prompt_cache_min_tokens use_openai_responses_path \
+         uses_embed_content provider_specific_entry",
     ),
     (
         NOT_SERVED,

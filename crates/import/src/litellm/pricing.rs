@@ -1,6 +1,6 @@
 //! `model_info` and custom prices: capabilities and `[prices]`.
 
-use crate::draft::{Draft, dollars};
+use crate::draft::{Draft, DraftPrice, Rates, dollars};
 use crate::source::Field;
 
 /// Prices per token and their keys in `[prices]`.
@@ -25,30 +25,88 @@ pub(super) fn model_info(
 ) {
     let info = entry.get("model_info");
     let target = format!("{provider}/{id}");
-    let is_new = !draft.prices.iter().any(|(known, _)| *known == target);
-    let mut rates = Vec::new();
-    for (key, rate) in RATES {
-        let places = [Some(parameters), info.as_ref()].into_iter().flatten();
-        for field in places.filter_map(|place| place.get(key)) {
-            let amount = field.number().and_then(|cost| dollars(cost * 1e6, 6));
-            match amount {
-                Some(_) if !is_new => field.mapped("the price of the target, which has one"),
-                Some(amount) => {
-                    if !rates.iter().any(|(known, _)| *known == rate) {
-                        rates.push((rate, amount));
-                    }
-                    field.mapped(format!("{rate} in [prices]"));
-                }
-                None => field.unusable("a price per token"),
+    let places: Vec<&Field<'_>> = [Some(parameters), info.as_ref()]
+        .into_iter()
+        .flatten()
+        .collect();
+    if draft.prices.iter().any(|price| price.target == target) {
+        for field in places.iter().flat_map(|place| place.entries()) {
+            if rate_of(field.0).is_some() {
+                let note = "a target has one price, of its first deployment";
+                field.1.approximated(note);
             }
         }
-    }
-    if is_new && !rates.is_empty() {
-        draft.prices.push((target, rates));
+    } else {
+        draft.prices.extend(price(target, &places));
     }
     if let Some(info) = info {
         capabilities(&info, provider, id, draft);
     }
+}
+
+/// The price that a deployment and its `model_info` set.
+fn price(target: String, places: &[&Field<'_>]) -> Option<DraftPrice> {
+    let mut price = DraftPrice {
+        target,
+        rates: Rates::new(),
+        tiers: Vec::new(),
+    };
+    let mut of_tiers = Vec::new();
+    for (key, field) in places.iter().flat_map(|place| place.entries()) {
+        let Some((rate, above)) = rate_of(key) else {
+            continue;
+        };
+        let Some(amount) = field.number().and_then(|cost| dollars(cost * 1e6, 6)) else {
+            field.unusable("a price per token");
+            continue;
+        };
+        let rates = match above {
+            None => {
+                field.mapped(format!("{rate} in [prices]"));
+                &mut price.rates
+            }
+            Some(above) => {
+                of_tiers.push(field);
+                let at = price.tiers.iter().position(|tier| tier.0 == above);
+                let at = at.unwrap_or_else(|| {
+                    price.tiers.push((above, Rates::new()));
+                    price.tiers.len() - 1
+                });
+                &mut price.tiers[at].1
+            }
+        };
+        if !rates.iter().any(|(known, _)| *known == rate) {
+            rates.push((rate, amount));
+        }
+    }
+    let order = |(rate, _): &(&str, String)| RATES.iter().position(|row| row.1 == *rate);
+    price.rates.sort_by_key(order);
+    price.tiers.sort_by_key(|tier| tier.0);
+    for (_, rates) in &mut price.tiers {
+        rates.sort_by_key(order);
+    }
+    for field in of_tiers {
+        match price.rates.is_empty() {
+            true => field.skipped("a tier needs the price of smaller requests"),
+            false => field.mapped("tiers in [prices]"),
+        }
+    }
+    (!price.rates.is_empty()).then_some(price)
+}
+
+/// The rate that a key sets, and the tokens above which it applies:
+/// `input_cost_per_token_above_200k_tokens`.
+fn rate_of(key: &str) -> Option<(&'static str, Option<u32>)> {
+    RATES.iter().find_map(|(name, rate)| {
+        let rest = key.strip_prefix(name)?;
+        if rest.is_empty() {
+            return Some((*rate, None));
+        }
+        let thousands = rest.strip_prefix("_above_")?.strip_suffix("k_tokens")?;
+        let thousands: u32 = thousands.parse().ok()?;
+        let above = thousands.checked_mul(1_000).filter(|above| *above > 0)?;
+        Some((*rate, Some(above)))
+    })
 }
 
 fn capabilities(info: &Field<'_>, provider: &str, id: &str, draft: &mut Draft) {

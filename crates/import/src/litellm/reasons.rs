@@ -20,7 +20,10 @@ pub(super) const TAGS: &str = "majordomo routes by smart rules, see [[routes.sma
 pub(super) const CLOUD: &str = "majordomo has no provider that needs this credential";
 pub(super) const FILES: &str = "majordomo serves no files, batches or assistants";
 pub(super) const RETRIES: &str = "[chain] has one number of retries, and [health] one threshold";
-pub(super) const PRICES: &str = "[prices] has rates per token, image and request";
+pub(super) const PRICES: &str =
+    "[prices] has rates per token, image and request, and tiers by input";
+pub(super) const CAPABILITIES: &str =
+    "majordomo reads vision, tools and schemas from model_info, and needs no more";
 pub(super) const PASS: &str = "majordomo has no pass-through endpoints of this kind";
 pub(super) const TUNING: &str = "a setting for LiteLLM's own process";
 pub(super) const METADATA: &str = "LiteLLM's own metadata";

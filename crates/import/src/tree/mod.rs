@@ -6,7 +6,7 @@ mod yaml;
 use crate::ImportError;
 
 /// Maximum nodes of a tree, including repetitions by aliases.
-const MAX_NODES: usize = 200_000;
+const MAX_NODES: usize = 50_000;
 const MAX_DEPTH: usize = 64;
 const MAX_BYTES: usize = 4 << 20;
 

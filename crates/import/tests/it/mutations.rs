@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use majordomo_import::import;
+use majordomo_import::{FieldOutcome, import};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -40,8 +40,14 @@ fn leaves(value: &Value, path: &str, found: &mut Vec<String>) {
         }
         Value::Object(map) if !map.is_empty() => {
             for (key, item) in map {
-                let path = if path.is_empty() {
+                let is_plain = !key.is_empty() && !key.contains(['.', '[', ']', '"', '\n']);
+                let key = if is_plain {
                     key.clone()
+                } else {
+                    format!("{key:?}")
+                };
+                let path = if path.is_empty() {
+                    key
                 } else {
                     format!("{path}.{key}")
                 };
@@ -137,6 +143,52 @@ fn every_leaf_of_the_samples_is_accounted_for() {
     assert!(import(LITELLM).is_ok());
 }
 
+#[test]
+fn a_key_with_dots_is_not_taken_for_a_path() {
+    let text = r#"{ "model_list": [], "litellm_settings": { "num_retries": 2 },
+      "litellm_settings.num_retries": 5 }"#;
+    let report = import(text).unwrap().report;
+    let paths: Vec<&str> = report.fields.iter().map(|it| it.path.as_str()).collect();
+    assert!(
+        paths.contains(&"\"litellm_settings.num_retries\""),
+        "{paths:?}"
+    );
+}
+
+#[test]
+fn a_key_of_the_file_shows_neither_a_secret_nor_control_characters() {
+    let text = r#"{ "model_list": [], "sk-canary-0123456789": 1, "sk-canary-9876543210": 2,
+      "\u001b[31mred": 3 }"#;
+    let imported = import(text).unwrap();
+    let shown = format!("{}{}", imported.toml, imported.report);
+    assert!(
+        !shown.contains("canary") && !shown.contains('\u{1b}'),
+        "{shown}"
+    );
+    assert_eq!(
+        imported.report.count(FieldOutcome::NotImported),
+        4,
+        "{shown}"
+    );
+}
+
+#[test]
+fn thousands_of_entries_that_want_one_name_are_read() {
+    // Each deployment is a provider of its own that wants the same name, key and report.
+    let entries: Vec<String> = (0..6_000)
+        .map(|at| {
+            format!(
+                r#"{{ "model_name": "m", "unknown{at}": 1, "litellm_params": {{ "model": "openai/x",
+                "api_base": "http://h{at}", "api_key": "sk-canary-{at:08}" }} }}"#
+            )
+        })
+        .collect();
+    let text = format!(r#"{{ "model_list": [ {} ] }}"#, entries.join(","));
+    let imported = import(&text).unwrap();
+    assert_eq!(imported.report.new_variables.len(), 6_000);
+    assert!(imported.toml.contains("[providers.openai-6000]"));
+}
+
 fn any_leaf() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
@@ -163,13 +215,10 @@ proptest! {
     }
 
     #[test]
-    fn a_renamed_key_causes_no_panic_and_no_drop(which in 0..3usize, at in 0..60usize, name in "[a-z_.\\[\\]0-9]{1,8}") {
+    fn a_renamed_key_causes_no_panic_and_no_drop(which in 0..3usize, at in 0..60usize, name in "[a-z_.\\[\\]\"\n0-9]{0,8}") {
         let mut document = samples().swap_remove(which);
         rename(&mut document, &mut at.clone(), &name);
-        // A name with a dot or a bracket makes paths ambiguous.
-        if !name.contains(['.', '[', ']']) {
-            prop_assert_eq!(is_accounted_for(&document), Ok(()));
-        }
+        prop_assert_eq!(is_accounted_for(&document), Ok(()));
     }
 
     #[test]

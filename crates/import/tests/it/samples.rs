@@ -255,3 +255,13 @@ fn what_is_no_configuration_is_refused_without_quoting_it() {
         assert!(!error.to_string().contains("canary"), "{text}: {error}");
     }
 }
+
+#[test]
+fn a_provider_of_claude_code_router_without_an_address_is_reported_as_a_whole() {
+    let text = r#"{ "PROXY_URL": "", "stream": true, "Providers": [ { "name": "empty", "api_base_url": "",
+      "api_key": "", "models": ["a", "b"], "transformer": { "use": ["openrouter"] } },
+      { "name": "box", "type": "openai", "stream": false, "api_base_url": "http://box/v1/chat/completions", "models": [] } ] }"#;
+    let report = import(text).unwrap().report.to_string();
+    assert!(!report.contains("unknown to this importer"), "{report}");
+    assert!(report.contains("Providers[]: not served"), "{report}");
+}
