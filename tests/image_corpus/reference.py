@@ -94,9 +94,10 @@ class Unreadable(Exception):
 
 
 def compare(path, result):
-    """The source as Pillow opens it, the better SSIM, and the largest difference of a
-    sample from that reference; no source if neither opens it."""
-    nothing = None, 0.0, 255.0
+    """The source as Pillow opens it, the better SSIM, the largest difference of a sample from
+    that reference, and whether the result is as similar to the source as the reference with
+    its losses; no source if neither opens it."""
+    nothing = None, 0.0, 255.0, False
     try:
         with Image.open(io.BytesIO(result)) as image:
             image.seek(0)
@@ -116,6 +117,7 @@ def compare(path, result):
         except Exception:
             continue
         if theirs.size == ours.size:
-            a, b = crop(ours), crop(like(theirs, result))
-            found.append((ssim(a, b), float(np.abs(a - b).max())))
+            a, b, wanted = (crop(image) for image in (ours, like(theirs, result), theirs))
+            as_good = ssim(a, wanted) >= ssim(b, wanted)
+            found.append((ssim(a, b), float(np.abs(a - b).max()), as_good))
     return (source, *max(found)) if found else nothing

@@ -21,6 +21,8 @@ const MAX_PROFILE: usize = 1 << 20;
 const TRANSFORM_BYTES: usize = 8 << 20;
 /// Pixels transformed at once.
 const CHUNK: usize = 4 << 10;
+/// Bytes copied between two polls of the stop flag.
+const COPIED: usize = 4 << 20;
 /// Levels by which a profile may differ from sRGB and still count as sRGB.
 const TOLERANCE: u8 = 2;
 
@@ -57,22 +59,37 @@ fn jpeg_profile(data: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Inflates `iCCP` with a size limit: the chunk may be a decompression bomb.
+/// Whether a profile's header names this colour space of the file (ICC.1, 7.2.6).
+fn is_of(profile: &[u8], space: &[u8; 4]) -> bool {
+    profile.get(16..20) == Some(space)
+}
+
+/// Inflates `iCCP` with a size limit: the chunk may be a decompression bomb. A profile must
+/// match the colour type (PNG specification, 11.3.2.3); another one is ignored.
 fn png_profile(data: &[u8]) -> Option<Vec<u8>> {
+    let (_, header, _) = png::chunks(data).next()?;
+    let space = match header.get(9)? {
+        0 | 4 => b"GRAY",
+        _ => b"RGB ",
+    };
     let (_, body, _) = png::chunks(data)
         .take_while(|(name, ..)| name != b"IDAT")
         .find(|(name, ..)| name == b"iCCP")?;
     let name_end = body.iter().take(80).position(|byte| *byte == 0)?;
     let packed = body.get(name_end + 2..)?;
-    decompress_to_vec_zlib_with_limit(packed, MAX_PROFILE).ok()
+    let profile = decompress_to_vec_zlib_with_limit(packed, MAX_PROFILE).ok()?;
+    is_of(&profile, space).then_some(profile)
 }
 
 fn webp_profile(data: &[u8]) -> Option<&[u8]> {
     let (_, body) = webp::file_chunks(data).find(|(name, _)| name == b"ICCP")?;
-    (body.len() <= MAX_PROFILE).then_some(body)
+    (body.len() <= MAX_PROFILE && is_of(body, b"RGB ")).then_some(body)
 }
 
 /// Converts to sRGB; `None` if that changes nothing.
+///
+/// A gray profile is applied to gray pictures, and to those with four channels, whose pixels
+/// must be gray.
 pub fn to_srgb(
     picture: &Picture,
     profile: &[u8],
@@ -94,7 +111,10 @@ pub fn to_srgb(
         Some(rgb) => rgb,
         None => {
             let mut data = job.memory.with_room(picture.data.len())?;
-            data.append(&picture.data)?;
+            for part in picture.data.chunks(COPIED) {
+                job.check()?;
+                data.append(part)?;
+            }
             Picture { data, ..*picture }
         }
     };
@@ -133,21 +153,41 @@ pub(crate) fn cmyk_to_srgb(
 }
 
 /// A transform to sRGB, or to gray with the transfer curve of sRGB.
-struct Transform(Arc<dyn TransformExecutor<u8> + Send + Sync>);
+enum Transform {
+    Pixels(Arc<dyn TransformExecutor<u8> + Send + Sync>),
+    /// Of gray that is stored in three channels beside alpha.
+    GrayCurve(Box<[u8; 256]>),
+}
 
 impl Transform {
     /// `None` for a malformed profile, and for one of another colour space.
     fn new(profile: &[u8], wanted: DataColorSpace, layout: Layout) -> Option<Self> {
         let source = ColorProfile::new_from_slice(profile).ok()?;
-        if source.color_space != wanted {
-            return None;
+        if source.color_space == wanted {
+            return Self::of_pixels(&source, layout);
         }
+        let has_gray = source.color_space == DataColorSpace::Gray
+            && matches!(layout, Layout::Rgba | Layout::Rgbx);
+        has_gray.then(|| Self::of_gray(&source))?
+    }
+
+    fn of_gray(source: &ColorProfile) -> Option<Self> {
+        let mut levels = [0; 256];
+        for (level, value) in levels.iter_mut().zip(0..=255) {
+            *level = value;
+        }
+        let mut curve = Box::new([0; 256]);
+        Self::of_pixels(source, Layout::Gray)?.apply(&levels, &mut curve[..]);
+        Some(Self::GrayCurve(curve))
+    }
+
+    fn of_pixels(source: &ColorProfile, layout: Layout) -> Option<Self> {
         let to = match layout {
             Layout::Gray => Channels::Gray,
             Layout::Rgb | Layout::YCbCr(_) => Channels::Rgb,
             Layout::Rgba | Layout::Rgbx => Channels::Rgba,
         };
-        let from = match wanted {
+        let from = match source.color_space {
             // Four samples, like RGBA.
             DataColorSpace::Cmyk => Channels::Rgba,
             _ => to,
@@ -160,14 +200,25 @@ impl Transform {
         }
         let options = TransformOptions::default();
         let transform = source.create_transform_8bit(from, &target, to, options);
-        transform.ok().map(Self)
+        transform.ok().map(Self::Pixels)
     }
 
     /// Pixels that cannot be transformed are not changed.
     fn apply(&self, from: &[u8], to: &mut [u8]) {
-        if self.0.transform(from, to).is_err() {
-            let length = from.len().min(to.len());
-            to[..length].copy_from_slice(&from[..length]);
+        match self {
+            Self::Pixels(transform) => {
+                if transform.transform(from, to).is_err() {
+                    let length = from.len().min(to.len());
+                    to[..length].copy_from_slice(&from[..length]);
+                }
+            }
+            Self::GrayCurve(curve) => {
+                let pixels = from.as_chunks::<4>().0;
+                for (to, &[r, g, b, alpha]) in to.as_chunks_mut().0.iter_mut().zip(pixels) {
+                    let [r, g, b] = [r, g, b].map(|level| curve[usize::from(level)]);
+                    *to = [r, g, b, alpha];
+                }
+            }
         }
     }
 
@@ -253,5 +304,12 @@ mod tests {
         let bright = converted(&linear, Layout::Gray).unwrap();
         // 200 / 255 of the light, by IEC 61966-2-1.
         assert!(bright[0].abs_diff(228) <= 1, "{bright:?}");
+        // In four channels: by the light of each, and alpha stays.
+        let bright = converted(&linear, Layout::Rgba).unwrap();
+        for (value, wanted) in bright.iter().zip([228, 151, 132, 255]) {
+            assert!(value.abs_diff(wanted) <= 1, "{bright:?}");
+        }
+        assert_eq!(converted(&same, Layout::Rgba), None);
+        assert_eq!(converted(&linear, Layout::Rgb), None);
     }
 }

@@ -7,6 +7,9 @@ use crate::plane::{PIECE, Plane, subsampling};
 use crate::rotate::apply_orientation;
 use crate::{CodecError, Job};
 
+/// Columns of an interleaved row that are converted at once.
+const PART: usize = 64 << 10;
+
 /// The layout of a picture's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
@@ -104,9 +107,31 @@ impl Picture {
         if let Some([y, cb, cr]) = self.planes() {
             return planar_rgb_row([y, cb, cr], row as usize, out);
         }
+        self.rgb_columns(row, 0, out);
+    }
+
+    /// The columns that [`rgb_part`](Self::rgb_part) converts at once, a multiple of 8 unless it
+    /// is a whole row. An interleaved row may have millions of columns.
+    pub(crate) fn part_columns(&self) -> usize {
+        match self.layout {
+            Layout::YCbCr(_) => self.width as usize,
+            _ => PART.min(self.width as usize),
+        }
+    }
+
+    /// Writes a part of a row that starts at this column, a multiple of `part_columns`, like
+    /// [`rgb_row`](Self::rgb_row).
+    pub(crate) fn rgb_part(&self, row: u32, column: usize, out: &mut [u8]) {
+        match self.layout {
+            Layout::YCbCr(_) => self.rgb_row(row, out),
+            _ => self.rgb_columns(row, column, out),
+        }
+    }
+
+    fn rgb_columns(&self, row: u32, column: usize, out: &mut [u8]) {
         let out = out.as_chunks_mut::<3>().0;
-        let width = self.width as usize;
-        let start = row as usize * width;
+        let width = out.len();
+        let start = row as usize * self.width as usize + column;
         match self.layout {
             Layout::Gray => {
                 let values = &self.data[start..start + width];

@@ -39,14 +39,21 @@ pub(crate) fn measure(data: &[u8]) -> Option<Header> {
     })
 }
 
-/// Marker and body of each segment, up to and including the first scan header.
+/// Marker and body of each segment, up to and including the first scan header, or to the end of
+/// the image.
 ///
 /// Bytes between segments are skipped: some cameras write them.
 pub fn segments(data: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut at = 2;
     std::iter::from_fn(move || {
-        at = next_marker(data, at)?;
-        let marker = *data.get(at + 1)?;
+        let marker = loop {
+            at = next_marker(data, at)?;
+            match *data.get(at + 1)? {
+                END_OF_IMAGE => return None,
+                marker if is_alone(marker) => at += 2,
+                marker => break marker,
+            }
+        };
         let length = usize::from(be16(data, at + 2)?);
         let body = data.get(at + 4..at + 2 + length.max(2))?;
         at = if marker == START_OF_SCAN {
@@ -79,13 +86,39 @@ pub(crate) fn end(data: &[u8]) -> Option<usize> {
         at = next_marker(data, at)?;
         at += match *data.get(at + 1)? {
             END_OF_IMAGE => return Some(at + 2),
-            // Markers without a segment: TEM, RSTn, SOI.
-            0x01 | 0xD0..=0xD8 => 2,
+            marker if is_alone(marker) => 2,
             _ => 2 + usize::from(be16(data, at + 2)?).max(2),
         };
     }
 }
 
+/// Markers without a segment: TEM, RSTn, SOI.
+fn is_alone(marker: u8) -> bool {
+    matches!(marker, 0x01 | 0xD0..=0xD8)
+}
+
 fn is_start_of_frame(marker: u8) -> bool {
     matches!(marker, 0xC0..=0xCF) && !matches!(marker, 0xC4 | 0xC8 | 0xCC)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_ends_where_the_image_ends() {
+        let frame = b"\xFF\xC0\0\x0B\x08\0\x07\0\x05\x01\x01\x11\0";
+        let scan = b"\xFF\xDA\0\x08\x01\x01\0\0\x3F\0\0\xFF\xD9";
+        let file = |between: &[u8]| [b"\xFF\xD8", between, frame, scan].concat();
+        for between in [b"".as_slice(), b"\xFF\xD0", b"\xFF\xD8", b"\xFF\x01"] {
+            let data = file(between);
+            let header = measure(&data).unwrap();
+            assert_eq!((header.width, header.height), (5, 7), "{between:x?}");
+            assert_eq!(end(&data), Some(data.len()), "{between:x?}");
+        }
+        // Cut off at its end, such a file has no picture.
+        let data = file(b"\xFF\xD9");
+        assert_eq!(end(&data), Some(4));
+        assert!(measure(&data).is_none());
+    }
 }

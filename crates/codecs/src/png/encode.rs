@@ -25,6 +25,8 @@ pub(crate) fn encode(
     out: &mut impl Write,
 ) -> Result<(), CodecError> {
     let has_alpha = picture.layout == Layout::Rgba;
+    let length = picture.width as usize * if has_alpha { 4 } else { 3 };
+    let _encoder = job.memory.reserve(length * ROWS + TABLES)?;
     let palette = Palette::of(picture, job)?;
     let color = match (picture.layout, &palette) {
         (Layout::Rgba, _) => ColorType::Rgba,
@@ -32,9 +34,8 @@ pub(crate) fn encode(
         _ if is_gray(picture, job)? => ColorType::Grayscale,
         _ => ColorType::Rgb,
     };
-    let length = picture.width as usize * if has_alpha { 4 } else { 3 };
-    let _encoder = job.memory.reserve(length * ROWS + TABLES)?;
-    let mut rgb = job.memory.zeroed(length)?;
+    let (width, columns) = (picture.width as usize, picture.part_columns());
+    let mut rgb = job.memory.zeroed(columns * 3)?;
     let failed = |_| CodecError::Failed;
     let mut encoder = Encoder::new(out, picture.width, picture.height);
     encoder.set_color(color);
@@ -55,25 +56,31 @@ pub(crate) fn encode(
         encoder.set_palette(palette.colors.concat());
     }
     let mut writer = encoder.write_header().map_err(failed)?;
-    // Row by row, so that the budget and the stop flag are checked often.
+    // In parts of rows, so that the budget and the stop flag are checked often.
     let mut rows = writer.stream_writer_with_size(PIECE).map_err(failed)?;
-    for row in 0..picture.height {
-        job.check()?;
-        let bytes = if has_alpha {
-            let start = row as usize * length;
-            &picture.data[start..start + length]
-        } else {
-            picture.rgb_row(row, &mut rgb);
-            let used = match (&palette, color) {
-                (Some(palette), _) => palette.pack(&mut rgb),
-                (None, ColorType::Grayscale) => keep_first_channel(&mut rgb),
-                _ => length,
-            };
-            &rgb[..used]
-        };
+    let mut write = |bytes: &[u8]| {
         for piece in bytes.chunks(PIECE) {
             job.check()?;
             rows.write_all(piece).map_err(|_| CodecError::Failed)?;
+        }
+        Ok::<(), CodecError>(())
+    };
+    for row in 0..picture.height {
+        if has_alpha {
+            let start = row as usize * length;
+            write(&picture.data[start..start + length])?;
+            continue;
+        }
+        for column in (0..width).step_by(columns) {
+            job.check()?;
+            let rgb = &mut rgb[..columns.min(width - column) * 3];
+            picture.rgb_part(row, column, rgb);
+            let used = match (&palette, color) {
+                (Some(palette), _) => palette.pack(rgb),
+                (None, ColorType::Grayscale) => keep_first_channel(rgb),
+                _ => rgb.len(),
+            };
+            write(&rgb[..used])?;
         }
     }
     rows.finish().map_err(failed)?;
@@ -110,6 +117,52 @@ fn is_gray(picture: &Picture, job: &Job) -> Result<bool, CodecError> {
             let planes = picture.planes();
             let neutral = |data: &[u8]| data.iter().all(|value| *value == 128);
             Ok(planes.is_some_and(|[_, cb, cr]| neutral(cb.data) && neutral(cr.data)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Chroma, Encoding, Job, Layout, Picture, SizeHint, decode, encode};
+    use majordomo_image_header::measure;
+
+    #[test]
+    fn long_rows_are_written_in_parts_and_read_back_exactly() {
+        let (width, height) = (2 * super::PIECE as u32 + 13, 2);
+        let pixels = width * height;
+        let job = Job::unlimited();
+        // One bit, two and four bits per pixel, gray, and colours.
+        for (layout, values) in [
+            (Layout::Gray, 2),
+            (Layout::Gray, 3),
+            (Layout::Gray, 13),
+            (Layout::Gray, 251),
+            (Layout::Rgb, 65_521),
+        ] {
+            let color = |at: u32| [at % values, at % values >> 8, at % 7].map(|value| value as u8);
+            let data: Vec<u8> = match layout {
+                Layout::Gray => (0..pixels).map(|at| color(at)[0]).collect(),
+                _ => (0..pixels).flat_map(color).collect(),
+            };
+            let picture = Picture {
+                width,
+                height,
+                layout,
+                data: data.into(),
+            };
+            let file = encode(&picture, Encoding::Png, None, &job);
+            let file = file.unwrap().unwrap();
+            let header = measure(&file).unwrap();
+            let whole = SizeHint::AtLeast((width, height));
+            let back = decode(&file, &header, whole, Chroma::Full, &job).unwrap();
+            let rgb = |picture: &Picture, row| {
+                let mut out = vec![0; width as usize * 3];
+                picture.rgb_row(row, &mut out);
+                out
+            };
+            for row in 0..height {
+                assert!(rgb(&back, row) == rgb(&picture, row), "{values} values");
+            }
         }
     }
 }

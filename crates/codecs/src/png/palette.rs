@@ -10,9 +10,6 @@ use crate::{CodecError, Job};
 /// Entries of a palette.
 const MAX_COLORS: usize = 256;
 
-/// Pixels between two polls of the stop flag.
-const CHUNK: usize = 64 << 10;
-
 /// All colours of an opaque picture.
 pub(super) struct Palette {
     pub(super) colors: Vec<[u8; 3]>,
@@ -27,14 +24,15 @@ impl Palette {
             return Ok(None);
         }
         let mut places = BTreeMap::new();
-        let mut rgb = job.memory.zeroed(picture.width as usize * 3)?;
+        let (width, columns) = (picture.width as usize, picture.part_columns());
+        let mut rgb = job.memory.zeroed(columns * 3)?;
         for row in 0..picture.height {
-            job.check()?;
-            picture.rgb_row(row, &mut rgb);
-            let mut last = None;
-            for chunk in rgb.as_chunks::<3>().0.chunks(CHUNK) {
+            for column in (0..width).step_by(columns) {
                 job.check()?;
-                for color in chunk {
+                let rgb = &mut rgb[..columns.min(width - column) * 3];
+                picture.rgb_part(row, column, rgb);
+                let mut last = None;
+                for color in rgb.as_chunks::<3>().0 {
                     if last != Some(color) {
                         places.insert(*color, 0);
                         last = Some(color);
@@ -67,7 +65,8 @@ impl Palette {
         }
     }
 
-    /// Replaces a row of pixels with packed indices at its front; returns their length.
+    /// Replaces a row of pixels, or a part of it that starts at a whole byte, with packed indices
+    /// at its front; returns their length.
     pub(super) fn pack(&self, row: &mut [u8]) -> usize {
         let bits = self.depth() as usize;
         let count = row.len() / 3;

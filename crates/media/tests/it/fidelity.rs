@@ -7,14 +7,6 @@ use majordomo_media::{Format, Plan, Terms, measure, plan};
 
 use crate::mediagen::*;
 
-fn near(found: [u8; 3], wanted: [u8; 3], tolerance: u8) {
-    let close = found
-        .iter()
-        .zip(&wanted)
-        .all(|(a, b)| a.abs_diff(*b) <= tolerance);
-    assert!(close, "{found:?} is not {wanted:?}");
-}
-
 #[test]
 fn data_after_the_end_of_an_image_is_not_sent() {
     for (name, original) in [
@@ -258,35 +250,6 @@ fn a_trns_colour_without_an_alpha_channel_is_transparent() {
     writer.finish().unwrap();
     let fitted = fit(&data.into(), &types(&["image/jpeg"])).unwrap();
     near(open(&fitted.data).at(4, 4), [255; 3], 2);
-}
-
-/// A colour profile with the primaries of Display P3.
-fn p3() -> Vec<u8> {
-    moxcms::ColorProfile::new_display_p3().encode().unwrap()
-}
-
-#[test]
-fn a_wide_gamut_image_is_converted_to_srgb() {
-    let color = |_: u32, _: u32| [200, 80, 60];
-    let photo = jpeg_with(64, 64, color, |e| e.add_icc_profile(&p3()).unwrap());
-    let fitted = fit(&photo, &px(32)).unwrap();
-    let [r, g, b] = open(&fitted.data).at(16, 16);
-    // In sRGB, the same colour has more red and less green and blue.
-    assert!(r > 208 && g < 78 && b < 58, "{:?}", [r, g, b]);
-}
-
-#[test]
-fn malformed_and_enormous_icc_profiles_are_ignored() {
-    let color = |_: u32, _: u32| [200, 80, 60];
-    for profile in [
-        b"not a profile".to_vec(),
-        vec![7; 4 << 20],
-        p3()[..100].to_vec(),
-    ] {
-        let photo = jpeg_with(64, 64, color, |e| e.add_icc_profile(&profile).unwrap());
-        let fitted = fit(&photo, &px(32)).unwrap();
-        near(open(&fitted.data).at(16, 16), [200, 80, 60], 4);
-    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod malformed;
 mod mediagen;
 mod ocr;
 mod orientation;
+mod profiles;
 mod properties;
 mod repeatable;
 mod stopping;

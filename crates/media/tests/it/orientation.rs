@@ -6,14 +6,6 @@ use majordomo_media::{Orientation, measure};
 
 use crate::mediagen::*;
 
-fn near(found: [u8; 3], wanted: [u8; 3], tolerance: u8) {
-    let close = found
-        .iter()
-        .zip(&wanted)
-        .all(|(a, b)| a.abs_diff(*b) <= tolerance);
-    assert!(close, "{found:?} is not {wanted:?}");
-}
-
 /// Four corners of different colours: no two orientations look alike.
 fn corners(x: u32, y: u32) -> [u8; 3] {
     match (x < 48, y < 32) {

@@ -23,8 +23,10 @@ pub(super) fn decode(data: &[u8], header: &Header, job: &Job) -> Result<Picture,
     if !has_end(data) {
         return Err(DAMAGED);
     }
-    // The crate loses rows of sequential files with several scans.
-    if header.compression == Compression::JpegSequential && !is_one_scan(data) {
+    // The crate loses rows of sequential files with several scans, and places chroma that is
+    // finer than luma wrongly.
+    let is_sequential = header.compression == Compression::JpegSequential;
+    if is_sequential && !is_one_scan(data) || !has_usual_sampling(data) {
         return Err(CodecError::UnsupportedKind(Format::Jpeg));
     }
     let without_strays = without_strays(data, job)?;
@@ -152,6 +154,19 @@ fn is_one_scan(data: &[u8]) -> bool {
         (Some((_, frame)), Some((_, scan))) => frame.get(5) == scan.first(),
         _ => false,
     }
+}
+
+/// Whether all sampling factors are powers of two, and none exceeds that of the first component.
+fn has_usual_sampling(data: &[u8]) -> bool {
+    let frame = segments(data).find(|(marker, _)| matches!(marker, 0xC0..=0xC2));
+    let components = frame.and_then(|(_, body)| body.get(6..)).unwrap_or(&[]);
+    let components = components.as_chunks::<3>().0;
+    let factors = |component: &[u8; 3]| [component[1] >> 4, component[1] & 15];
+    let [across, down] = components.first().map_or([0; 2], factors);
+    components
+        .iter()
+        .map(factors)
+        .all(|[h, v]| h.is_power_of_two() && v.is_power_of_two() && h <= across && v <= down)
 }
 
 /// Whether there is an EOI marker. The decoder would pad truncated files, so they are refused

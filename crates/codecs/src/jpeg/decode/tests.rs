@@ -175,25 +175,70 @@ fn components_in_scans_of_their_own_give_the_same_picture() {
     }
 }
 
+/// The refusal of a file.
+fn refused(data: &[u8]) -> CodecError {
+    let header = measure(data).unwrap();
+    let whole = ((header.width, header.height), Orientation::UPRIGHT);
+    decode(data, &header, whole, Chroma::Half, &Job::unlimited()).unwrap_err()
+}
+
 #[test]
 fn unusual_files_with_several_scans_are_refused() {
     let mut data = non_interleaved(SamplingFactor::R_4_2_0, false);
-    // Chroma finer than luma, which is left to the fallback.
+    // A quarter of the chroma, which is left to the fallback.
     let frame = data.windows(2).position(|w| w == [0xFF, 0xC0]).unwrap();
-    data[frame + 11] = 0x11;
-    data[frame + 14] = 0x22;
-    let header = measure(&data).unwrap();
-    let refused = decode(
-        &data,
-        &header,
-        ((61, 45), Orientation::UPRIGHT),
-        Chroma::Half,
-        &Job::unlimited(),
-    );
-    assert_eq!(
-        refused.unwrap_err(),
-        CodecError::UnsupportedKind(Format::Jpeg)
-    );
+    data[frame + 11] = 0x41;
+    assert_eq!(refused(&data), CodecError::UnsupportedKind(Format::Jpeg));
+}
+
+/// A file of one scan in which all coefficients are zero.
+fn blank(marker: u8, factors: [u8; 3]) -> Vec<u8> {
+    let mut data = vec![0xFF, 0xD8];
+    let mut segment = |marker: u8, body: &[u8]| {
+        data.extend_from_slice(&[0xFF, marker, 0, body.len() as u8 + 2]);
+        data.extend_from_slice(body);
+    };
+    segment(0xDB, &[[0].as_slice(), &[1; 64]].concat());
+    let [a, b, c] = factors;
+    segment(marker, &[8, 0, 24, 0, 24, 3, 1, a, 0, 2, b, 0, 3, c, 0]);
+    for table in [0x00, 0x10] {
+        // One code of one bit, for the symbol 0.
+        let table = [[table, 1].as_slice(), &[0; 15], &[0]].concat();
+        segment(0xC4, &table);
+    }
+    let last = if marker == 0xC2 { 0 } else { 63 };
+    segment(0xDA, &[3, 1, 0, 2, 0, 3, 0, 0, last, 0]);
+    data.extend_from_slice(&[0; 64]);
+    data.extend_from_slice(&[0xFF, 0xD9]);
+    data
+}
+
+#[test]
+fn chroma_that_is_finer_than_luma_or_no_power_of_two_is_refused() {
+    let unsupported = CodecError::UnsupportedKind(Format::Jpeg);
+    for marker in [0xC0, 0xC1, 0xC2] {
+        for factors in [
+            [0x11, 0x22, 0x22],
+            [0x11, 0x21, 0x11],
+            [0x21, 0x12, 0x11],
+            [0x31, 0x11, 0x11],
+            [0x22, 0x11, 0x01],
+        ] {
+            let data = blank(marker, factors);
+            assert_eq!(refused(&data), unsupported, "{marker:x} {factors:x?}");
+        }
+    }
+    for factors in [[0x41, 0x11, 0x11], [0x22, 0x12, 0x12], [0x22, 0x21, 0x11]] {
+        let data = blank(0xC0, factors);
+        let header = measure(&data).unwrap();
+        let whole = ((24, 24), Orientation::UPRIGHT);
+        let picture = decode(&data, &header, whole, Chroma::Full, &Job::unlimited()).unwrap();
+        let picture = interleaved(picture);
+        assert!(
+            picture.data.iter().all(|value| *value == 128),
+            "{factors:x?}"
+        );
+    }
 }
 
 /// Turned while it is decoded, or afterwards: every orientation, with sides that end within a

@@ -304,3 +304,12 @@ pub fn wall_time() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     START.elapsed()
 }
+
+/// A colour that may differ by a few levels.
+pub fn near(found: [u8; 3], wanted: [u8; 3], tolerance: u8) {
+    let close = found
+        .iter()
+        .zip(&wanted)
+        .all(|(a, b)| a.abs_diff(*b) <= tolerance);
+    assert!(close, "{found:?} is not {wanted:?}");
+}
