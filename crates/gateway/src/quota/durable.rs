@@ -222,6 +222,9 @@ impl LeaseKeeper {
         &mut self,
         operation: impl FnOnce(&mut dyn Store) -> Result<T, StoreError>,
     ) -> Option<T> {
+        if let Some(health) = &self.health {
+            health.called(Instant::now());
+        }
         let result = self.open().and_then(operation);
         let available = result.is_ok();
         if let Some(health) = &self.health {
