@@ -13,6 +13,9 @@ use tokio::time::Instant;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause: the end of an outage is noticed within this time.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// A store that leaves a call unanswered for this long does not count as up, even if the call's
+/// deadline is later.
+const SILENT: Duration = Duration::from_secs(1);
 
 /// The state of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +70,8 @@ struct Known {
     pause: Duration,
     reason: Option<String>,
     outages: u64,
+    /// When the call began that has not ended.
+    called: Option<Instant>,
 }
 
 impl Availability {
@@ -81,6 +86,7 @@ impl Availability {
                 pause: FIRST_PAUSE,
                 reason: None,
                 outages: 0,
+                called: None,
             }),
         }
     }
@@ -99,9 +105,16 @@ impl Availability {
         }
     }
 
+    /// A call begins, of a caller that makes one after the other. Its end is reported to
+    /// [`succeeded`](Self::succeeded) or [`failed`](Self::failed).
+    pub fn called(&self, now: Instant) {
+        self.lock().called = Some(now);
+    }
+
     /// A call succeeded.
     pub fn succeeded(&self, now: Instant) {
         let mut known = self.lock();
+        known.called = None;
         if known.state == StoreState::Up {
             return;
         }
@@ -121,6 +134,7 @@ impl Availability {
     /// Records a failed or late call. Returns the pause before the next attempt.
     pub fn failed(&self, now: Instant, reason: &str) -> Duration {
         let mut known = self.lock();
+        known.called = None;
         known.reason = Some(reason.to_owned());
         if known.state == StoreState::Up {
             known.state = StoreState::Failing;
@@ -140,13 +154,24 @@ impl Availability {
     /// The state, for operators.
     pub fn status(&self, now: Instant) -> StoreStatus {
         let known = self.lock();
-        StoreStatus {
+        let mut status = StoreStatus {
             store: self.store,
             state: known.state,
             for_time: now.saturating_duration_since(known.since),
             reason: known.reason.clone(),
             outages: known.outages,
+        };
+        let called = known
+            .called
+            .map(|called| now.saturating_duration_since(called));
+        if let Some(silence) = called.filter(|silence| *silence >= SILENT)
+            && known.state == StoreState::Up
+        {
+            status.state = StoreState::Failing;
+            status.for_time = silence;
+            status.reason = Some("no reply yet".to_owned());
         }
+        status
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -174,6 +199,27 @@ mod tests {
         store.succeeded(Instant::now());
         assert_eq!(state(&store), StoreState::Up);
         assert_eq!(store.status(Instant::now()).outages, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_leaves_a_call_unanswered_for_a_second_is_failing() {
+        let store = Availability::new("postgres", "leases are spent", Instant::now());
+        let state = || store.status(Instant::now()).state;
+        store.called(Instant::now());
+        tokio::time::advance(Duration::from_millis(999)).await;
+        assert_eq!(state(), StoreState::Up);
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert_eq!(state(), StoreState::Failing);
+        assert_eq!(store.status(Instant::now()).for_time, SILENT);
+        store.succeeded(Instant::now());
+        assert_eq!(state(), StoreState::Up);
+        store.called(Instant::now());
+        store.failed(Instant::now(), "no reply within 5 s");
+        tokio::time::advance(SILENT).await;
+        assert_eq!(
+            store.status(Instant::now()).reason.as_deref(),
+            Some("no reply within 5 s")
+        );
     }
 
     #[tokio::test(start_paused = true)]

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use majordomo::transport::{self, Transport};
 use tokio::runtime::Handle as Runtime;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::cluster::Cluster;
 use crate::config::transition::AtStartup;
@@ -25,8 +25,10 @@ use crate::stored_keys::AccessWorker;
 use crate::{GatewayState, Limits, RequestSink, Server};
 pub use builder::GatewayBuilder;
 pub use options::ServeOptions;
-use stores::{add_ledger, keep_budgets, start_access};
+use stores::{add_ledger, await_budgets, keep_budgets, start_access};
 
+/// How long startup waits for stores that do not respond.
+const STORES: Duration = Duration::from_secs(2);
 /// How long a stopping gateway tries to return its leases to the cluster.
 const LEAVE: Duration = Duration::from_millis(100);
 
@@ -163,7 +165,9 @@ impl Gateway {
         add_telemetry_sinks(&server, &loader);
         add_ledger(&server, &loader, &state);
         keep_budgets(&server, &loader, &state);
+        let until = Instant::now() + STORES;
         let access = start_access(&server, &loader, &state).await;
+        await_budgets(&server.context(), until).await;
         Ok(Self {
             access,
             server,

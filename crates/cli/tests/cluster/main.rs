@@ -6,11 +6,13 @@
 
 mod dollar;
 mod faults;
+mod frozen_start;
 mod kept;
 mod matrix;
 mod mock;
 mod nginx;
 mod node;
 mod restarts;
+mod tls;
 mod waits;
 mod world;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use majordomo_testkit::FaultProxy;
+use majordomo_testkit::{Fault, FaultProxy};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
@@ -29,8 +29,13 @@ pub(crate) struct Node {
 }
 
 /// What all nodes have in common.
+#[derive(Clone)]
 pub(crate) struct NodeSettings {
     pub(crate) redis: SocketAddr,
+    /// The root of Redis' certificate, if it has one.
+    pub(crate) root: Option<PathBuf>,
+    /// The network to the stores while it starts.
+    pub(crate) fault: Fault,
     pub(crate) postgres: SocketAddr,
     /// The database, as a URL with `{address}` for the server.
     pub(crate) database: String,
@@ -48,16 +53,24 @@ impl Node {
     ) -> Self {
         let redis = FaultProxy::start(settings.redis).await;
         let postgres = FaultProxy::start(settings.postgres).await;
+        redis.set(settings.fault);
+        postgres.set(settings.fault);
+        let state = match &settings.root {
+            None => format!("redis://{}/0", redis.address()),
+            Some(root) => {
+                let (port, root) = (redis.address().port(), root.display());
+                format!("rediss://localhost:{port}/0?sslrootcert={root}")
+            }
+        };
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("majordomo.toml");
         let database = settings
             .database
             .replace("{address}", &postgres.address().to_string());
         let config = format!(
-            "[cluster]\nstate = \"redis://{}/0\"\nname = \"{name}\"\nnodes = 3\n\
+            "[cluster]\nstate = \"{state}\"\nname = \"{name}\"\nnodes = 3\n\
              [ledger]\nstore = \"{database}\"\n\
              [[keys]]\nname = \"ops\"\nkey = \"{OPERATOR}\"\nrole = \"operator\"\n{}",
-            redis.address(),
             settings.config
         );
         std::fs::write(&file, config).expect("a file");

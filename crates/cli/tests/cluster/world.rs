@@ -1,10 +1,11 @@
 //! Three gateways, their stores and an upstream.
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use majordomo_testkit::{Postgres, Redis};
+use majordomo_testkit::{Fault, PemIdentity, Postgres, Redis};
 use tokio::time::{Instant, sleep};
 
 use crate::mock::{INPUT, Mock, OUTPUT};
@@ -37,13 +38,30 @@ pub(crate) const NAMES: [&str; 3] = ["a", "b", "c"];
 impl World {
     /// Starts everything, or nothing if there are no servers.
     pub(crate) async fn start(clock: Option<&str>) -> Option<Self> {
-        let (redis, postgres) = (Redis::start()?, Postgres::started()?);
+        Self::start_with(Redis::start()?, None, clock).await
+    }
+
+    /// The same with a Redis that speaks TLS only.
+    pub(crate) async fn start_tls() -> Option<Self> {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let identity = PemIdentity::new("localhost");
+        let [certificate, key] = ["crt", "key"].map(|kind| folder.join(format!("cluster.{kind}")));
+        std::fs::write(&certificate, &identity.cert).expect("a folder for tests");
+        std::fs::write(&key, &identity.key).expect("a folder for tests");
+        let redis = Redis::start_tls(certificate.clone(), key)?;
+        Self::start_with(redis, Some(certificate), None).await
+    }
+
+    async fn start_with(redis: Redis, root: Option<PathBuf>, clock: Option<&str>) -> Option<Self> {
+        let postgres = Postgres::started()?;
         let database = postgres.database();
         let (server, name) = database.rsplit_once('/').expect("a database");
         let (login, address) = server.rsplit_once('@').expect("a login");
         let mock = Arc::new(Mock::start().await);
         let settings = NodeSettings {
             redis: redis.address(),
+            root,
+            fault: Fault::None,
             postgres: address.parse::<SocketAddr>().expect("an address"),
             database: format!("{login}@{{address}}/{name}?sslmode=disable"),
             config: config(mock.address),

@@ -59,15 +59,19 @@ fn read_state(field: &ConfigField<'_>) -> Option<(StateUrl, Span)> {
     }
 }
 
+impl Config {
+    /// Whether budgets hold over all nodes: money is leased from a database that they share.
+    pub(crate) fn shares_budgets(&self) -> bool {
+        self.cluster.is_none() || matches!(self.ledger.store, LedgerPlace::Postgres(_))
+    }
+}
+
 /// Checks the other sections against the needs of a cluster.
 pub(super) fn check(reader: &ConfigReader<'_>, config: &Config) {
     let Some(cluster) = &config.cluster else {
         return;
     };
-    if matches!(config.ledger.store, LedgerPlace::Postgres(_)) {
-        return;
-    }
-    if config.has_budgets() {
+    if config.has_budgets() && !config.shares_budgets() {
         reader.report(
             cluster.span.clone(),
             "budgets are configured, but each node of this cluster would have its own: money is \

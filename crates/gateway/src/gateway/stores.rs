@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use tokio::time::{Instant, timeout_at};
+
 use crate::config::LedgerPlace;
 use crate::ledger_sink::{LedgerSink, now_millis, pseudonyms};
 use crate::quota::{BudgetPlace, Quotas};
 use crate::reload::StateLoader;
+use crate::server::ServerContext;
 use crate::stored_keys::{AccessOptions, AccessPlace, AccessWorker, StoredEntries};
 use crate::{GatewayState, Server};
 
@@ -66,6 +69,22 @@ pub(super) fn keep_budgets(server: &Server, loader: &StateLoader, state: &Gatewa
         quotas.open_store();
     }
     server.context().set_quotas(quotas);
+}
+
+/// Waits until the store of budgets is open, if a caller has one: the first requests wait for
+/// their leases only for a moment.
+pub(super) async fn await_budgets(context: &ServerContext, until: Instant) {
+    if !context.has_budgets() {
+        return;
+    }
+    // Those of the file are refused by then.
+    if !context.state.load().config().shares_budgets() {
+        tracing::warn!(
+            "stored keys or teams have budgets, but each node of this cluster has its own: set \
+             `store = \"postgres://…\"` in [ledger]"
+        );
+    }
+    let _ = timeout_at(until, context.quotas().store_opened()).await;
 }
 
 /// Reads the stored keys and follows their changes. Completes once they are in effect.

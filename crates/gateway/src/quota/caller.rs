@@ -86,7 +86,7 @@ impl CallerLimits {
             quotas: Arc::clone(quotas),
             days: Arc::clone(&terms.days),
             reserve_output: terms.reserve_output,
-            wait: StoreWait::counted(&quotas.waits),
+            wait: StoreWait::new(quotas.longest_wait, &quotas.waits),
         }))
     }
 

@@ -17,6 +17,7 @@ use majordomo_limits::{
     BudgetOpening, Calendar, ClosedLease, LeaseAsk, LeaseBackend, LeaseGrant, LeaseReply,
     LevelKind, Nanodollars,
 };
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::days::LocalDays;
@@ -28,7 +29,8 @@ const RETRY: Duration = Duration::from_secs(1);
 enum Command {
     Grant(LeaseRequest, LeaseReply),
     Close(ClosedLease),
-    Open,
+    /// Replies when that was tried.
+    Open(oneshot::Sender<()>),
     Stop,
 }
 
@@ -94,9 +96,12 @@ impl DurableLeases {
         })
     }
 
-    /// Opens the store before the first request, which waits for it only a few milliseconds.
-    pub(super) fn open(&self) {
-        let _ = self.commands.send(Command::Open);
+    /// Opens the store before the first request, which waits only a moment for it. Completes
+    /// when that succeeded or failed; it can be dropped.
+    pub(super) fn open(&self) -> oneshot::Receiver<()> {
+        let (tried, opened) = oneshot::channel();
+        let _ = self.commands.send(Command::Open(tried));
+        opened
     }
 
     /// Writes closed leases and ends the thread. Blocks.
@@ -161,8 +166,10 @@ impl LeaseKeeper {
                     self.unclosed.push_back(lease);
                     self.close_all();
                 }
-                Ok(Command::Open) => {
+                Ok(Command::Open(tried)) => {
                     let _ = self.attempt(|_| Ok(()));
+                    // Often, no caller waits for it.
+                    let _ = tried.send(());
                 }
                 Err(RecvTimeoutError::Timeout) => self.close_all(),
                 Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => {
@@ -215,6 +222,9 @@ impl LeaseKeeper {
         &mut self,
         operation: impl FnOnce(&mut dyn Store) -> Result<T, StoreError>,
     ) -> Option<T> {
+        if let Some(health) = &self.health {
+            health.called(Instant::now());
+        }
         let result = self.open().and_then(operation);
         let available = result.is_ok();
         if let Some(health) = &self.health {

@@ -52,6 +52,8 @@ pub(crate) struct Quotas {
     /// Replaces the names of end users wherever their budgets are stored.
     pseudonyms: Option<Pseudonyms>,
     waits: Arc<WaitCounter>,
+    /// How long a request waits for the stores of its limits.
+    longest_wait: Duration,
 }
 
 /// The backend that stores budgets.
@@ -68,6 +70,10 @@ impl Quotas {
     /// and seats are shared with the other nodes of a cluster.
     pub(crate) fn new(place: Option<BudgetPlace>, cluster: Option<&Cluster>) -> Arc<Self> {
         let alerts = Arc::<AlertQueue>::default();
+        let longest_wait = match place.as_ref().map(|place| &place.store) {
+            Some(StorePlace::Folder(_)) if cluster.is_none() => store_wait::LOCAL,
+            _ => store_wait::SHARED,
+        };
         let (durable, pseudonyms) = match place {
             None => (None, None),
             Some(place) => (
@@ -91,6 +97,7 @@ impl Quotas {
             durable,
             pseudonyms,
             waits: Arc::default(),
+            longest_wait,
         })
     }
 
@@ -112,7 +119,15 @@ impl Quotas {
     /// Opens the store of budgets before it is needed.
     pub(crate) fn open_store(&self) {
         if let Some(durable) = &self.durable {
-            durable.open();
+            drop(durable.open());
+        }
+    }
+
+    /// Opens the store of budgets, and waits until it is open or cannot be opened.
+    pub(crate) async fn store_opened(&self) {
+        if let Some(durable) = &self.durable {
+            // The thread ends only with the process.
+            let _ = durable.open().await;
         }
     }
 

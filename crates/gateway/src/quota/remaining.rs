@@ -10,14 +10,11 @@ use super::alerts::usd;
 use super::caller::CallerLimits;
 use crate::clock::wall_clock;
 
-/// The timeout for reading the use of a budget from the store.
-const WAIT: Duration = Duration::from_millis(50);
-
 /// The remainder of the tightest rates and of every budget, and when each resets. Without its
 /// store, a budget shows only this process's use.
 pub(crate) async fn remaining(caller: &CallerLimits) -> Map<String, Value> {
     let stack = caller.stack();
-    let until = Instant::now() + WAIT;
+    let until = Instant::now() + caller.quotas.longest_wait;
     for wait in stack.look(caller.now()) {
         let _ = timeout_at(until, wait.replied()).await;
     }

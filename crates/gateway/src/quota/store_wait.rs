@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The wait of a whole request, over all of its attempts.
-const MOST: Duration = Duration::from_millis(50);
+/// The wait of a whole request for stores that nodes share, over all of its attempts.
+pub(super) const SHARED: Duration = Duration::from_millis(50);
+/// The same for a store in a folder of this machine: a commit takes as long as its disk does.
+pub(super) const LOCAL: Duration = Duration::from_millis(500);
 
 /// Counts the waits of all requests.
 #[derive(Debug, Default)]
@@ -34,9 +36,9 @@ impl WaitCounter {
 }
 
 /// The time that a request has waited. Waits at the same time count once.
-#[derive(Default)]
 pub(crate) struct StoreWait {
     waited: Mutex<Waited>,
+    most: Duration,
     counter: Arc<WaitCounter>,
 }
 
@@ -48,9 +50,10 @@ struct Waited {
 }
 
 impl StoreWait {
-    pub(super) fn counted(counter: &Arc<WaitCounter>) -> Self {
+    pub(super) fn new(most: Duration, counter: &Arc<WaitCounter>) -> Self {
         Self {
             waited: Mutex::default(),
+            most,
             counter: Arc::clone(counter),
         }
     }
@@ -60,7 +63,7 @@ impl StoreWait {
         let mut waited = self.lock();
         waited.waiting += 1;
         let since = *waited.since.get_or_insert_with(Instant::now);
-        let until = since + MOST.saturating_sub(waited.before);
+        let until = since + self.most.saturating_sub(waited.before);
         WaitGuard { wait: self, until }
     }
 
@@ -100,7 +103,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn waits_of_one_request_add_up_to_fifty_milliseconds() {
-        let wait = StoreWait::default();
+        let wait = StoreWait::new(SHARED, &Arc::default());
         let began = Instant::now();
         for left in [50, 30, 10, 0, 0] {
             // A target that takes its time is no wait for the store.

@@ -210,6 +210,12 @@ impl ServerContext {
         self.merge_keys(&self.state.load(), &stored);
     }
 
+    /// Whether the file or a stored key or team has a budget.
+    pub(crate) fn has_budgets(&self) -> bool {
+        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        self.state.load().config().has_budgets() || stored.have_budgets()
+    }
+
     /// Combines the keys of a configuration with the stored ones.
     fn merge_keys(&self, state: &GatewayState, stored: &StoredEntries) {
         let of_file = &state.config().teams;

@@ -6,6 +6,7 @@ use majordomo_ledger::{
     AccessChange, AccessStore, AuditStamp, StoreError, StoredAccess, StoredKey, StoredSecret,
     StoredTeam,
 };
+use majordomo_limits::LimitPolicy;
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value, json};
 
@@ -20,6 +21,8 @@ use crate::keys::generate_secret;
 pub(crate) struct FileEntries {
     pub(crate) keys: Vec<KeyEntry>,
     pub(crate) teams: Vec<TeamEntry>,
+    /// Each node of the cluster would have its own budgets.
+    budgets_are_apart: bool,
 }
 
 impl FileEntries {
@@ -27,6 +30,7 @@ impl FileEntries {
         Self {
             keys: config.keys.clone(),
             teams: config.teams.clone(),
+            budgets_are_apart: !config.shares_budgets(),
         }
     }
 
@@ -215,6 +219,7 @@ impl AccessApi<'_> {
 
     fn check_key(&mut self, name: &str, settings: &Map<String, Value>) -> Result<(), AccessReply> {
         let entry = read_key(name, settings).map_err(invalid)?;
+        self.check_budget(&entry.limits)?;
         let Some(team) = entry.team else {
             return Ok(());
         };
@@ -225,6 +230,17 @@ impl AccessApi<'_> {
             false => Err(invalid(format!(
                 "there is no team `{team}`: create it first"
             ))),
+        }
+    }
+
+    fn check_budget(&self, limits: &LimitPolicy) -> Result<(), AccessReply> {
+        match self.file.budgets_are_apart && !limits.budget.is_empty() {
+            true => Err(invalid(
+                "each node of this cluster would have its own budget: set `store = \
+                 \"postgres://…\"` in [ledger]"
+                    .to_owned(),
+            )),
+            false => Ok(()),
         }
     }
 
@@ -252,7 +268,8 @@ impl AccessApi<'_> {
         check_name("team", &name).map_err(invalid)?;
         self.team_not_in_file(&name)?;
         settings.retain(|_, value| !value.is_null());
-        read_team(&name, &settings).map_err(invalid)?;
+        let entry = read_team(&name, &settings).map_err(invalid)?;
+        self.check_budget(&entry.limits)?;
         let team = StoredTeam {
             name,
             settings: Value::from(settings).to_string(),

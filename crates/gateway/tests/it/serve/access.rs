@@ -494,3 +494,28 @@ async fn a_postgres_that_is_away_keeps_a_gateway_closed_until_it_returns() {
     let refused = api(&gateway, Method::POST, "/api/keys", &json!({"name": "bob"})).await;
     assert_eq!(refused.status, 503, "{}", refused.text());
 }
+
+#[tokio::test]
+async fn a_budget_is_refused_where_each_node_of_a_cluster_would_have_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cluster = "[cluster]\nstate = \"redis://127.0.0.1:1/0\"\n";
+    let config = format!("{}{cluster}", stored_in(folder.path()));
+    let gateway = TestGateway::start(&config).await;
+    let budget = json!({"budget": {"day": "1 USD"}});
+    create(&gateway, json!({"name": "laptop"})).await;
+    for (method, path, body) in [
+        (
+            Method::POST,
+            "/api/keys",
+            json!({"name": "other", "budget": {"total": "1 USD"}}),
+        ),
+        (Method::PATCH, "/api/keys/laptop", budget.clone()),
+        (Method::PUT, "/api/teams/search", budget),
+    ] {
+        let refused = api(&gateway, method, path, &body).await;
+        assert_eq!(refused.status, 400, "{path}: {}", refused.text());
+        assert!(refused.text().contains("postgres://"), "{}", refused.text());
+    }
+    let listed = api(&gateway, Method::GET, "/api/keys", &Value::Null).await;
+    assert_eq!(parsed(&listed)["keys"].as_array().map(Vec::len), Some(1));
+}

@@ -13,7 +13,7 @@ use majordomo_testkit::{Script, Upstream};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::limits::{CHAT, answer, ask_store, config};
+use super::limits::{CHAT, answer, config};
 use crate::serve::test_gateway::TestGateway;
 
 /// The nanodollars of one response: 100 tokens in, 100 out.
@@ -33,6 +33,12 @@ fn with_max_tokens(most: u32) -> String {
 fn stored(upstream: &Upstream, folder: &Path, rest: &str) -> String {
     let place = format!("store = \"sqlite://{}\"", folder.display());
     config(upstream, rest).replace("store = \"off\"", &place)
+}
+
+/// The status of a single request.
+async fn status(gateway: &TestGateway, body: &str) -> u16 {
+    let response = gateway.post("/v1/chat/completions", body.to_owned()).await;
+    response.status.as_u16()
 }
 
 /// Sends a request many times over one connection; returns how many were served.
@@ -64,7 +70,7 @@ async fn client(gateway: Arc<TestGateway>, requests: usize, body: String) -> u64
         match status {
             200 => served += 1,
             429 => {}
-            // The store of a shared budget may be busy with another gateway.
+            // Several gateways may keep the folder busy for longer than a request waits.
             503 if body.windows(5).any(|word| word == b"store") => {}
             _ => panic!("{status}: {}", String::from_utf8_lossy(&body)),
         }
@@ -138,7 +144,7 @@ async fn three_gateways_on_one_store_spend_at_most_the_budget() {
     let mut gateways = Vec::new();
     for _ in 0..3 {
         let gateway = Arc::new(TestGateway::start(&config).await);
-        assert_eq!(ask_store(&gateway, &with_max_tokens(100)).await.status, 200);
+        assert_eq!(status(&gateway, &with_max_tokens(100)).await, 200);
         gateways.push(gateway);
     }
     let mut clients = JoinSet::new();
@@ -189,10 +195,10 @@ async fn a_second_gateway_on_the_same_folder_leaves_the_leases_of_the_first_alon
     let config = stored(&upstream, &folder, limits);
     let body = with_max_tokens(1_000);
     let first = TestGateway::start(&config).await;
-    assert_eq!(ask_store(&first, &body).await.status, 200);
+    assert_eq!(status(&first, &body).await, 200);
     let second = TestGateway::start(&config).await;
-    assert_eq!(ask_store(&second, &body).await.status, 200);
-    assert_eq!(ask_store(&first, &body).await.status, 200);
+    assert_eq!(status(&second, &body).await, 200);
+    assert_eq!(status(&first, &body).await, 200);
     first.stop().await;
     second.stop().await;
     // Nothing was wasted: three responses, to the nanodollar.
@@ -211,7 +217,9 @@ async fn a_budget_that_is_new_begins_with_what_its_window_has_cost() {
     before.stop().await;
     let limits = "[limits]\nbudget = { day = \"0.0115 USD\" }\n";
     let gateway = TestGateway::start(&stored(&upstream, &folder, limits)).await;
-    let refused = ask_store(&gateway, &with_max_tokens(1_000)).await;
+    let refused = gateway
+        .post("/v1/chat/completions", with_max_tokens(1_000))
+        .await;
     assert_eq!(refused.status, 429, "{}", refused.text());
     let text = refused.text();
     assert!(text.contains("0.0093 of 0.0115 USD"), "{text}");

@@ -287,8 +287,8 @@ async fn what_is_used_is_settled_and_a_failure_without_output_is_free() {
     assert_eq!(upstream.requests().len(), 4);
 }
 
-/// Repeats a request that is refused because the store did not reply in time.
-pub(super) async fn ask_store(server: &TestGateway, body: &str) -> TestResponse {
+/// Repeats a request that is refused because PostgreSQL did not reply in time.
+async fn ask_postgres(server: &TestGateway, body: &str) -> TestResponse {
     loop {
         let response = server.post("/v1/chat/completions", body.to_owned()).await;
         if response.status != 503 {
@@ -319,14 +319,18 @@ async fn budgets_outlive_the_process(store: &str) {
     let limits = "[limits]\nbudget = { day = \"0.0115 USD\" }\n";
     let config = config(&upstream, limits).replace("store = \"off\"", &place);
     let body = CHAT.replace("\"messages\"", "\"max_tokens\":1000,\"messages\"");
+    let ask = async |server: &TestGateway| match store.starts_with("sqlite:") {
+        true => server.post("/v1/chat/completions", body.clone()).await,
+        false => ask_postgres(server, &body).await,
+    };
     let server = TestGateway::start(&config).await;
     for status in [200, 200, 429] {
-        let response = ask_store(&server, &body).await;
+        let response = ask(&server).await;
         assert_eq!(response.status, status, "{}", response.text());
     }
     server.stop().await;
     let server = TestGateway::start(&config).await;
-    let response = ask_store(&server, &body).await;
+    let response = ask(&server).await;
     assert_eq!(response.status, 429, "{}", response.text());
     let text = response.text();
     assert!(text.contains("0.0093 of 0.0115 USD"), "{text}");
@@ -353,7 +357,7 @@ async fn two_gateways_spend_at_most_one_budget_in_postgres() {
             let mut served = 0_u64;
             for _ in 0..10 {
                 let body = CHAT.replace("\"messages\"", "\"max_tokens\":100,\"messages\"");
-                match ask_store(&server, &body).await.status.as_u16() {
+                match ask_postgres(&server, &body).await.status.as_u16() {
                     200 => served += 1,
                     429 => {}
                     status => panic!("{status}"),

@@ -3,6 +3,7 @@
 mod acceptance;
 mod access;
 mod budgets;
+mod busy_stores;
 mod charges;
 mod client_credentials;
 mod demo_dialects;

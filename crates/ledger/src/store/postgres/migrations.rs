@@ -1,6 +1,11 @@
 //! The tables, as steps of a schema version, and their application.
 //!
 //! Everything is in the schema `majordomo`. A step is never changed; a new one is added.
+//!
+//! During an upgrade, nodes of two versions use the tables. A step that only adds (columns with a
+//! default, tables, functions) keeps [`USABLE_FROM`], and nodes of earlier versions go on, also
+//! when they reconnect. A step that renames or removes raises it to its own number, and they are
+//! refused.
 
 use tokio_postgres::{Client, Error};
 
@@ -8,7 +13,11 @@ use tokio_postgres::{Client, Error};
 pub(super) const SCHEMA_LOCK: i64 = 0x6d61_6a6f_7264_6f6d;
 
 /// The schema's steps.
-pub(super) const STEPS: &[&str] = &[ROWS, LEASES, ACCESS, USEFUL_LEASES, ESTIMATED_COST];
+pub(super) const STEPS: &[&str] = &[ROWS, LEASES, ACCESS, USEFUL_LEASES, ESTIMATED_COST, USABLE];
+
+/// The oldest version whose programs can use these tables. Programs before version 6 refuse
+/// every newer one.
+pub(super) const USABLE_FROM: i64 = 6;
 
 /// 1: rows by day, rollups, open attempts. Ids are UUIDs of version 7, so a range of ids is
 /// a range of time. Wide columns come first: PostgreSQL aligns them.
@@ -173,21 +182,66 @@ const ESTIMATED_COST: &str = "
               JOIN name n ON n.text = t.text GROUP BY 1, 2) s
         WHERE u.quarter = s.quarter AND u.tag = s.tag;";
 
-/// The version of the schema; 0 if there is none.
-pub(super) async fn version(client: &Client) -> Result<i64, Error> {
-    let exists = "SELECT to_regclass('majordomo.schema_version') IS NOT NULL";
-    if !client.query_one(exists, &[]).await?.try_get::<_, bool>(0)? {
-        return Ok(0);
+/// The first version that states from which one it is usable.
+const STATES_USABLE: i64 = 6;
+
+/// 6: the oldest version whose programs can use the tables.
+const USABLE: &str = "
+    ALTER TABLE schema_version ADD COLUMN usable_from bigint NOT NULL DEFAULT 6;";
+
+/// The version of a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SchemaVersion {
+    /// The steps that it has; 0 if there is none.
+    pub(super) number: i64,
+    /// The oldest version whose programs can use it.
+    usable_from: i64,
+}
+
+impl SchemaVersion {
+    /// Whether a program of this version can use the tables as they are.
+    pub(super) fn serves(self, known: i64) -> bool {
+        self.number >= known && self.usable_from <= known
     }
-    let found = "SELECT version FROM majordomo.schema_version";
-    client.query_one(found, &[]).await?.try_get(0)
+}
+
+/// The version of the schema.
+pub(super) async fn version(client: &Client) -> Result<SchemaVersion, Error> {
+    let mut version = SchemaVersion {
+        number: 0,
+        usable_from: 0,
+    };
+    let columns = "SELECT attname::text FROM pg_catalog.pg_attribute
+        WHERE attrelid = to_regclass('majordomo.schema_version') AND attnum > 0";
+    let columns = client.query(columns, &[]).await?;
+    if columns.is_empty() {
+        return Ok(version);
+    }
+    let mut states = false;
+    for column in &columns {
+        states |= column.try_get::<_, &str>(0)? == "usable_from";
+    }
+    let usable_from = if states { "usable_from" } else { "version" };
+    let found = format!("SELECT version, {usable_from} FROM majordomo.schema_version");
+    let found = client.query_one(&found, &[]).await?;
+    version.number = found.try_get(0)?;
+    version.usable_from = found.try_get(1)?;
+    Ok(version)
 }
 
 /// Runs the missing steps in one transaction. Processes that start together wait for one
-/// another and find nothing left to do. Returns the version of a schema that is newer.
-pub(super) async fn migrate(client: &mut Client, steps: &[&str]) -> Result<Option<i64>, Error> {
+/// another and find nothing left to do. A schema that is newer stays as it is.
+pub(super) async fn migrate(
+    client: &mut Client,
+    steps: &[&str],
+    usable_from: i64,
+) -> Result<(), Error> {
     let known = steps.len() as i64;
     let transaction = client.transaction().await?;
+    // A table that is in use is not waited for: whoever writes to it next would wait as well.
+    transaction
+        .batch_execute("SET LOCAL lock_timeout TO '5s'")
+        .await?;
     transaction
         .execute("SELECT pg_advisory_xact_lock($1)", &[&SCHEMA_LOCK])
         .await?;
@@ -207,17 +261,18 @@ pub(super) async fn migrate(client: &mut Client, steps: &[&str]) -> Result<Optio
         .query_one("SELECT version FROM schema_version", &[])
         .await?;
     let found: i64 = found.try_get(0)?;
-    if found > known {
-        return Ok(Some(found));
+    if found >= known {
+        return Ok(());
     }
     for step in &steps[usize::try_from(found).unwrap_or_default()..] {
         transaction.batch_execute(step).await?;
     }
-    if found < known {
-        transaction
-            .execute("UPDATE schema_version SET version = $1", &[&known])
-            .await?;
+    transaction
+        .execute("UPDATE schema_version SET version = $1", &[&known])
+        .await?;
+    if known >= STATES_USABLE {
+        let update = "UPDATE schema_version SET usable_from = $1";
+        transaction.execute(update, &[&usable_from]).await?;
     }
-    transaction.commit().await?;
-    Ok(None)
+    transaction.commit().await
 }

@@ -13,11 +13,13 @@ use tokio_postgres::{Client, NoTls};
 use crate::store::{StoreError, StoreSchema};
 
 use super::PostgresUrl;
-use super::migrations;
+use super::migrations::{self, SchemaVersion, USABLE_FROM};
 use super::tls::RustlsConnect;
 
-/// How long a new connection may take, including its migration.
+/// How long a new connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
+/// How long a migration may take, which may read all rows.
+const MIGRATION: Duration = Duration::from_secs(600);
 /// How long the ordinary work of a writer may take.
 pub(super) const WRITE: Duration = Duration::from_secs(5);
 /// How long a report may take.
@@ -81,22 +83,26 @@ impl Session {
         let run = fastrand::i64(1..);
         let url = &self.url;
         let connecting = async {
-            let mut client = connect(url).await?;
-            let found = migrations::migrate(&mut client, migrations::STEPS).await;
-            let found = found.map_err(|error| failed(url, Box::new(error)))?;
-            if let Some(found) = found {
-                return Err(StoreError::Newer {
-                    place: url.to_string(),
-                    found,
-                    known: migrations::STEPS.len() as i64,
-                });
-            }
+            let client = connect(url).await?;
             let locked = client.execute("SELECT pg_advisory_lock($1)", &[&run]).await;
             locked.map_err(|error| failed(url, Box::new(error)))?;
-            Ok(client)
+            let found = migrations::version(&client).await;
+            let found = found.map_err(|error| failed(url, Box::new(error)))?;
+            Ok((client, found))
         };
         let connected = runtime.block_on(async { timeout(CONNECT, connecting).await });
-        let client = connected.unwrap_or_else(|_| Err(late(url, CONNECT)))?;
+        let (mut client, found) = connected.unwrap_or_else(|_| Err(late(url, CONNECT)))?;
+        if schema(url, found)? != StoreSchema::Current {
+            let migrating = async {
+                migrations::migrate(&mut client, migrations::STEPS, USABLE_FROM).await?;
+                migrations::version(&client).await
+            };
+            let migrated = runtime.block_on(async { timeout(MIGRATION, migrating).await });
+            let found = migrated.map_err(|_| late(url, MIGRATION))?;
+            let found = found.map_err(|error| failed(url, Box::new(error)))?;
+            // A newer program may have come first.
+            schema(url, found)?;
+        }
         self.client = Some(client);
         self.run = run;
         self.connections += 1;
@@ -144,7 +150,16 @@ pub(in crate::store) fn inspect(url: &PostgresUrl) -> Result<StoreSchema, StoreE
     };
     let found = runtime(url)?.block_on(async { timeout(CONNECT, reading).await });
     let found = found.unwrap_or_else(|_| Err(late(url, CONNECT)))?;
-    StoreSchema::of(url, found, migrations::STEPS.len() as i64)
+    schema(url, found)
+}
+
+/// Compares a schema with this version's. A newer one that this version can use needs nothing.
+fn schema(url: &PostgresUrl, found: SchemaVersion) -> Result<StoreSchema, StoreError> {
+    let known = migrations::STEPS.len() as i64;
+    match found.serves(known) {
+        true => Ok(StoreSchema::Current),
+        false => StoreSchema::of(url, found.number, known),
+    }
 }
 
 fn runtime(url: &PostgresUrl) -> Result<Runtime, StoreError> {
