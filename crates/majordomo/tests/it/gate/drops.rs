@@ -61,7 +61,7 @@ fn whole_life(chain: Chain, way: Way) -> BoxFuture<'static, ()> {
             }
             Way::Embed => drop(
                 chain
-                    .forward_embeddings(DIALECT, Bytes::from_static(b"{}"))
+                    .forward_embeddings(DIALECT, Bytes::from_static(b"{}"), Default::default())
                     .await,
             ),
             Way::Count => drop(chain.count_tokens(request).await),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use majordomo::llm::{Dialect, ModelExtras, OutputCounter, RawChunk, RawChunkStream};
+use majordomo::llm::{CallContext, Dialect, ModelExtras, OutputCounter, RawChunk, RawChunkStream};
 use majordomo::{
     BoxFuture, Capabilities, Chain, Event, EventStream, Model, Request, Response, Result,
 };
@@ -111,7 +111,12 @@ impl ModelExtras for Stepwise {
         })
     }
 
-    fn own_embeddings<'a>(&'a self, _: &Dialect, body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
+    fn own_embeddings<'a>(
+        &'a self,
+        _: &Dialect,
+        body: Bytes,
+        _: CallContext,
+    ) -> BoxFuture<'a, Result<Bytes>> {
         Box::pin(async move {
             pause().await;
             self.0.generate(Request::user("embed")).await?;
