@@ -13,8 +13,8 @@ use bytes::Bytes;
 use futures_core::Stream;
 use majordomo::clock::Clock;
 use majordomo::llm::{
-    BatchLimits, Change, Dialect, EmbeddingModel, ImageModel, ModelExtras, Quota, RawChunk,
-    RawChunkStream,
+    BatchLimits, CallContext, Change, Dialect, EmbeddingModel, ImageModel, ModelExtras, Quota,
+    RawChunk, RawChunkStream,
 };
 use majordomo::{
     BoxFuture, Capabilities, EmbeddingRequest, EmbeddingResponse, Error, ErrorKind, Event,
@@ -149,11 +149,12 @@ impl ModelExtras for Metered {
         &'a self,
         dialect: &Dialect,
         body: Bytes,
+        context: CallContext,
     ) -> BoxFuture<'a, Result<Bytes>> {
         let dialect = dialect.clone();
         Box::pin(async move {
             let mut meter = self.meter().await?;
-            let embedded = self.model.forward_embeddings(&dialect, body).await;
+            let embedded = self.model.forward_embeddings(&dialect, body, context).await;
             match embedded {
                 Ok(_) => meter.finish(),
                 Err(_) => meter.fail(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::{Change, ChangeRecorder, Dialect, Image, ImageSize, Native};
+use crate::{CallContext, Change, ChangeRecorder, Dialect, Image, ImageSize, Native};
 
 /// What to generate. A setting that is `None` is left to the target and is not sent.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,6 +54,7 @@ pub struct ImageRequest {
     prompt: Arc<ImagePrompt>,
     source: Option<(ImageBody, Arc<ImagePrompt>)>,
     timeout: Option<Duration>,
+    context: CallContext,
     change_recorder: Option<ChangeRecorder>,
 }
 
@@ -190,6 +191,18 @@ impl ImageRequest {
     /// Returns the timeout for all attempts together.
     pub fn time_limit(&self) -> Option<Duration> {
         self.timeout
+    }
+
+    /// Sets what the calls carry on behalf of a client.
+    #[must_use]
+    pub fn with_context(mut self, context: CallContext) -> Self {
+        self.context = context;
+        self
+    }
+
+    /// Returns what the calls carry on behalf of a client.
+    pub fn context(&self) -> &CallContext {
+        &self.context
     }
 
     /// Attaches a new [`ChangeRecorder`] for one attempt and returns both.

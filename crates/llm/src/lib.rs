@@ -28,6 +28,7 @@
 mod accept;
 mod assembler;
 mod attempt_log;
+mod call_context;
 mod call_options;
 mod capabilities;
 mod change_recorder;
@@ -75,6 +76,7 @@ mod wire_source;
 pub use accept::{Accept, Rejection};
 pub use assembler::Assembler;
 pub use attempt_log::{Attempt, AttemptLog, AttemptOutcome, Change};
+pub use call_context::CallContext;
 pub use call_options::CallOptions;
 pub use capabilities::{ByteCount, Capabilities, ImageLimits, ManyImages, PatchLimit};
 pub use change_recorder::ChangeRecorder;

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 
 use crate::{
-    BoxFuture, Change, Dialect, EmbeddingModel, Error, ErrorKind, HeuristicEstimator, ImageModel,
-    Model, Quota, RawChunkStream, Request, ResponseStream, Result, TokenEstimator,
+    BoxFuture, CallContext, Change, Dialect, EmbeddingModel, Error, ErrorKind, HeuristicEstimator,
+    ImageModel, Model, Quota, RawChunkStream, Request, ResponseStream, Result, TokenEstimator,
 };
 
 /// Operations with a default, for models that improve on it; see [`Model::extras`].
@@ -80,6 +80,7 @@ pub trait ModelExtras: Model {
         &'a self,
         _dialect: &Dialect,
         _body: Bytes,
+        _context: CallContext,
     ) -> BoxFuture<'a, Result<Bytes>> {
         unsupported("embeddings are not supported in this dialect")
     }
@@ -162,9 +163,10 @@ pub trait ModelExt: Model {
         &'a self,
         dialect: &Dialect,
         body: Bytes,
+        context: CallContext,
     ) -> BoxFuture<'a, Result<Bytes>> {
         match self.extras() {
-            Some(extras) => extras.own_embeddings(dialect, body),
+            Some(extras) => extras.own_embeddings(dialect, body, context),
             None => unsupported("embeddings are not supported in this dialect"),
         }
     }

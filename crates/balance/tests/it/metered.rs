@@ -255,6 +255,7 @@ impl majordomo::llm::ModelExtras for Embedder {
         &'a self,
         _: &majordomo::llm::Dialect,
         body: bytes::Bytes,
+        _: majordomo::llm::CallContext,
     ) -> majordomo::BoxFuture<'a, Result<bytes::Bytes>> {
         Box::pin(async move {
             tokio::time::sleep(secs(3)).await;
@@ -267,7 +268,8 @@ impl majordomo::llm::ModelExtras for Embedder {
 async fn an_embedding_takes_a_seat_and_records_latency() {
     let stats = Arc::new(ServiceStats::new(now()));
     let model = metered(Arc::new(Embedder), &stats);
-    let embed = model.forward_embeddings(&majordomo::llm::Dialect::new("chat"), "x".into());
+    let chat = majordomo::llm::Dialect::new("chat");
+    let embed = model.forward_embeddings(&chat, "x".into(), Default::default());
     let (embedded, in_flight) = tokio::join!(embed, async {
         tokio::time::sleep(secs(1)).await;
         stats.in_flight()

@@ -3,7 +3,7 @@
 
 use http::HeaderMap;
 use majordomo::Request;
-use majordomo::llm::ClientCredential;
+use majordomo::llm::{CallContext, ClientCredential};
 
 use crate::admitted::AdmittedRequest;
 use crate::fronts::{Front, forwarded_headers};
@@ -25,10 +25,20 @@ pub(super) fn with_client_context(
     state: &GatewayState,
     admitted: &AdmittedRequest,
 ) -> Request {
-    request
-        .client_headers(forwarded_headers(&admitted.headers))
-        .with_client_credential(client_credential(front, &admitted.headers))
-        .trace(state.trace_headers(admitted))
+    let request = request.client_headers(forwarded_headers(&admitted.headers));
+    client_context(front, state, admitted).add_to(request)
+}
+
+/// The client's own credential and its trace, for calls other than chats.
+pub(super) fn client_context(
+    front: Front,
+    state: &GatewayState,
+    admitted: &AdmittedRequest,
+) -> CallContext {
+    CallContext::new(
+        client_credential(front, &admitted.headers),
+        state.trace_headers(admitted),
+    )
 }
 
 /// The credential of a client that presents its gateway key in the separate header. Other

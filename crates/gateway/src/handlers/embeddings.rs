@@ -9,6 +9,7 @@ use majordomo::llm::AttemptLog;
 use majordomo::{Request, Usage};
 use majordomo_wire::model_of;
 
+use super::client_context::client_context;
 use super::generate::{invalid, json, undecodable};
 use crate::admitted::AdmittedRequest;
 use crate::fronts::Front;
@@ -57,5 +58,7 @@ async fn embedded(
         .await?;
     admitted.exchange.routed(&chain, trace, None);
     let chain = chain.gated_by(admitted.exchange.gate(&state.pricing));
-    Ok(chain.forward_embeddings(front.dialect(), body).await?)
+    let context = client_context(front, state, admitted);
+    let embedded = chain.forward_embeddings(front.dialect(), body, context);
+    Ok(embedded.await?)
 }

@@ -13,6 +13,7 @@ use majordomo::llm::ImagePrompt;
 use majordomo::{Chain, ImageRequest, ImageResponse, Part, Request};
 use majordomo_wire::images::{self, ReadImages, is_edit};
 
+use super::client_context::client_context;
 use super::generate::{invalid, json, undecodable};
 use crate::admitted::AdmittedRequest;
 use crate::clock::wall_clock;
@@ -140,7 +141,8 @@ async fn planned(
     let (chain, trace) = state.plan_unprocessed(model, &seen, admitted).await?;
     admitted.exchange.routed(&chain, trace, None);
     let chain = chain.gated_by(admitted.exchange.gate(&state.pricing));
-    Ok((chain, read.request.clone()))
+    let context = client_context(FRONT, state, admitted);
+    Ok((chain, read.request.clone().with_context(context)))
 }
 
 /// The provider's bytes if they are in the client's dialect, otherwise a translated response.

@@ -11,7 +11,9 @@ use bytes::Bytes;
 use futures_core::Stream;
 use http::HeaderMap;
 use http_body_util::BodyExt;
-use majordomo::llm::{Dialect, ImageModel, ModelExtras, OutputCounter, RawChunk, RawChunkStream};
+use majordomo::llm::{
+    CallContext, Dialect, ImageModel, ModelExtras, OutputCounter, RawChunk, RawChunkStream,
+};
 use majordomo::transport::{Transport, TransportConfig};
 use majordomo::{
     BoxFuture, Capabilities, Error, Event, EventStream, FinishReason, ImageRequest, ImageResponse,
@@ -152,7 +154,12 @@ impl ModelExtras for StepwiseModel {
         })
     }
 
-    fn own_embeddings<'a>(&'a self, _: &Dialect, body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
+    fn own_embeddings<'a>(
+        &'a self,
+        _: &Dialect,
+        body: Bytes,
+        _: CallContext,
+    ) -> BoxFuture<'a, Result<Bytes>> {
         Box::pin(async move {
             pause().await;
             self.check()?;

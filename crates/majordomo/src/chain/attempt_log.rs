@@ -122,6 +122,16 @@ impl<'a> AttemptRecorder<'a> {
         self.push(target, began, changes, outcome);
     }
 
+    /// The target will be called with another key.
+    pub(super) fn exchanged_key(&mut self, target: &ChainTarget) {
+        self.outlook.exchange_key(target.name().as_str());
+    }
+
+    /// The chain will be walked again, with all keys.
+    pub(super) fn walk_again(&mut self) {
+        self.outlook.forget_keys();
+    }
+
     /// Records a target that was not called because the request does not fit it.
     pub(super) fn unfit(&mut self, target: &ChainTarget, class: Class, error: &Error) {
         if class == Class::Denied {

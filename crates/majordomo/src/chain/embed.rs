@@ -123,9 +123,14 @@ impl Operation for Embed {
         })
     }
 
-    fn input_bytes(&self) -> Option<u64> {
+    fn input_bytes(&self, model: &dyn Model) -> Option<u64> {
         let progress = self.progress();
-        let left = self.request.texts.iter().skip(progress.done.vectors.len());
+        // Another target embeds all texts.
+        let done = match progress.target == model.name() {
+            true => progress.done.vectors.len(),
+            false => 0,
+        };
+        let left = self.request.texts.iter().skip(done);
         Some(left.map(|text| text.len() as u64).sum())
     }
 }

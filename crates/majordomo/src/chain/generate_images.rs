@@ -36,7 +36,7 @@ impl Chain {
     /// ```
     pub async fn generate_images(&self, request: impl Into<ImageRequest>) -> Result<ImageResponse> {
         let images = request.into();
-        let mut walked = Request::default();
+        let mut walked = images.context().add_to(Request::default());
         if let Some(limit) = images.time_limit() {
             walked = walked.timeout(limit);
         }
@@ -54,7 +54,7 @@ impl Chain {
     }
 }
 
-/// Generates images; the walked request is empty.
+/// Generates images; the walked request has only their context.
 struct GenerateImages {
     request: ImageRequest,
 }
@@ -68,7 +68,7 @@ impl Operation for GenerateImages {
         &'a self,
         model: &'a dyn Model,
         request: Request,
-        _attempt: &'a mut AdmittedAttempt,
+        attempt: &'a mut AdmittedAttempt,
     ) -> BoxFuture<'a, Result<ImageResponse>> {
         Box::pin(async move {
             let Some(painter) = model.image_model() else {
@@ -77,6 +77,12 @@ impl Operation for GenerateImages {
             };
             let (images, changes) = self.request.clone().recording_changes();
             let response = painter.generate_images(images).await;
+            // Words instead of images are billed as well.
+            if let Err(error) = &response
+                && let Some(words) = error.partial()
+            {
+                attempt.received(words);
+            }
             for change in changes.take() {
                 request.record_change(change);
             }
@@ -84,7 +90,7 @@ impl Operation for GenerateImages {
         })
     }
 
-    fn input_bytes(&self) -> Option<u64> {
+    fn input_bytes(&self, _model: &dyn Model) -> Option<u64> {
         let prompt = self.request.prompt();
         let negative = prompt.negative_prompt.as_ref().map_or(0, String::len);
         let texts = (prompt.prompt.len() + negative) as u64;

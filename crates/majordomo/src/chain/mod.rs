@@ -44,8 +44,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use majordomo_llm::{
-    AttemptLog, BoxFuture, Capabilities, Dialect, EventStream, Model, ModelExt, ModelExtras,
-    RawChunkStream, Request, Response, ResponseStream, Result,
+    AttemptLog, BoxFuture, CallContext, Capabilities, Dialect, EventStream, Model, ModelExt,
+    ModelExtras, RawChunkStream, Request, Response, ResponseStream, Result,
 };
 
 use commit::{Committed, Items, StreamElement};
@@ -217,13 +217,20 @@ impl Chain {
 
     /// Embeddings from the first target that speaks the body's dialect and can serve. Only
     /// the model is replaced in the body. The last attempt of the log names the target.
+    /// `context` is what the calls carry on behalf of a client.
     pub async fn forward_embeddings(
         &self,
         dialect: Dialect,
         body: Bytes,
+        context: CallContext,
     ) -> Result<(Bytes, AttemptLog)> {
-        let operation = ForwardEmbeddings { dialect, body };
-        let walk = Walk::new(self, Request::default(), operation);
+        let walked = context.add_to(Request::default());
+        let operation = ForwardEmbeddings {
+            dialect,
+            body,
+            context,
+        };
+        let walk = Walk::new(self, walked, operation);
         let mut served = walk.serve().await?;
         served.permit.succeed();
         served.attempt.settle(AttemptEnd::Served);

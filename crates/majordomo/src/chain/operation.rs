@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use majordomo_llm::{
-    Accept, BoxFuture, Dialect, Error, ErrorKind, Event, Message, Model, ModelExt, RawChunk,
-    Request, Response, Result,
+    Accept, BoxFuture, CallContext, Dialect, Error, ErrorKind, Event, Message, Model, ModelExt,
+    RawChunk, Request, Response, Result,
 };
 
 use super::commit::{self, Committed, empty_response};
@@ -27,8 +27,8 @@ pub(super) trait Operation: Send + Sync {
         attempt: &'a mut AdmittedAttempt,
     ) -> BoxFuture<'a, Result<Self::Output>>;
 
-    /// The size of the body, if it is not part of the request.
-    fn input_bytes(&self) -> Option<u64> {
+    /// The size of what a model would be sent, if it is not part of the request.
+    fn input_bytes(&self, _model: &dyn Model) -> Option<u64> {
         None
     }
 
@@ -149,10 +149,11 @@ impl Operation for Forward {
     }
 }
 
-/// Forwards a body with texts to embed; the request is empty.
+/// Forwards a body with texts to embed; the walked request has only its context.
 pub(super) struct ForwardEmbeddings {
     pub(super) dialect: Dialect,
     pub(super) body: Bytes,
+    pub(super) context: CallContext,
 }
 
 impl Operation for ForwardEmbeddings {
@@ -166,10 +167,10 @@ impl Operation for ForwardEmbeddings {
         _request: Request,
         _attempt: &'a mut AdmittedAttempt,
     ) -> BoxFuture<'a, Result<Bytes>> {
-        model.forward_embeddings(&self.dialect, self.body.clone())
+        model.forward_embeddings(&self.dialect, self.body.clone(), self.context.clone())
     }
 
-    fn input_bytes(&self) -> Option<u64> {
+    fn input_bytes(&self, _model: &dyn Model) -> Option<u64> {
         Some(self.body.len() as u64)
     }
 }

@@ -1,6 +1,7 @@
 //! Whether and when it helps to retry a request that no target could serve.
 //!
-//! Only the last outcome of each target counts. A target that would be called at once needs no
+//! Only the last outcome of each target counts, or, if it has several keys, that of the most
+//! promising one. A target that would be called at once needs no
 //! wait, so a bench of our own never becomes a `Retry-After` while forced attempts are
 //! possible.
 
@@ -15,7 +16,16 @@ use super::target::NotAdmitted;
 /// The prospects of all targets of a chain.
 #[derive(Debug, Default)]
 pub(super) struct Outlook {
-    targets: Vec<(String, Prospect)>,
+    targets: Vec<TargetOutlook>,
+}
+
+/// What is known of one target.
+#[derive(Debug)]
+struct TargetOutlook {
+    name: String,
+    latest: Prospect,
+    /// The best prospect with the keys that were tried before.
+    other_keys: Option<Prospect>,
 }
 
 /// The prospects of one target.
@@ -80,9 +90,27 @@ impl Prospect {
 impl Outlook {
     /// Replaces the outcome of a target.
     pub(super) fn note(&mut self, target: &str, prospect: Prospect) {
-        match self.targets.iter_mut().find(|(name, _)| name == target) {
-            Some((_, known)) => *known = prospect,
-            None => self.targets.push((target.to_owned(), prospect)),
+        match self.targets.iter_mut().find(|it| it.name == target) {
+            Some(known) => known.latest = prospect,
+            None => self.targets.push(TargetOutlook {
+                name: target.to_owned(),
+                latest: prospect,
+                other_keys: None,
+            }),
+        }
+    }
+
+    /// The next outcome of the target will be that of another key.
+    pub(super) fn exchange_key(&mut self, target: &str) {
+        if let Some(known) = self.targets.iter_mut().find(|it| it.name == target) {
+            known.other_keys = Some(known.best().clone());
+        }
+    }
+
+    /// The keys will be tried again.
+    pub(super) fn forget_keys(&mut self) {
+        for known in &mut self.targets {
+            known.other_keys = None;
         }
     }
 
@@ -121,6 +149,15 @@ impl Outlook {
     }
 
     fn prospects(&self) -> impl Iterator<Item = &Prospect> {
-        self.targets.iter().map(|(_, prospect)| prospect)
+        self.targets.iter().map(TargetOutlook::best)
+    }
+}
+
+impl TargetOutlook {
+    fn best(&self) -> &Prospect {
+        let rank = |it: &&Prospect| (!it.retryable, it.wait);
+        let others = self.other_keys.iter();
+        let best = std::iter::once(&self.latest).chain(others).min_by_key(rank);
+        best.unwrap_or(&self.latest)
     }
 }

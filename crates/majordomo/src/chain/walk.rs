@@ -125,6 +125,7 @@ impl<'a, O: Operation> Walk<'a, O> {
             return false;
         }
         sleep_until(resumes).await;
+        self.recorder.walk_again();
         self.failed_in_service = false;
         true
     }
@@ -238,6 +239,7 @@ impl<'a, O: Operation> Walk<'a, O> {
             if !target.exchange_key(&mut permit, &mut tried, &self.request, failure) {
                 return self.advance(class, error);
             }
+            self.recorder.exchanged_key(target);
         }
     }
 
@@ -292,7 +294,7 @@ impl<'a, O: Operation> Walk<'a, O> {
             began,
             client_paid: target.is_client_paid(&shaped.request),
             model: target.model(),
-            input_bytes: self.operation.input_bytes(),
+            input_bytes: self.operation.input_bytes(target.model()),
             images: self.operation.images(),
         };
         let entering = enter(gate, pending, target.clock());

@@ -4,9 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use majordomo_llm::Fingerprint;
+
 use super::Conversation;
 
-/// Conversations of one provider in each of two generations: about half a megabyte.
+/// A conversation's key: its number, and what it is, since a new configuration may number the
+/// keys differently.
+pub(super) type UsedKey = (u8, Option<Fingerprint>);
+
+/// Conversations of one provider in each of two generations: about a megabyte.
 const GENERATION: usize = 1 << 13;
 
 /// The tables of all providers with several keys, by name.
@@ -34,8 +40,8 @@ pub(super) struct ConversationTable {
 
 #[derive(Default)]
 struct Generations {
-    young: HashMap<Conversation, u8>,
-    old: HashMap<Conversation, u8>,
+    young: HashMap<Conversation, UsedKey>,
+    old: HashMap<Conversation, UsedKey>,
 }
 
 impl ConversationTable {
@@ -45,25 +51,23 @@ impl ConversationTable {
         Conversation(number.wrapping_mul(0xD134_2543_DE82_EF95))
     }
 
-    pub(super) fn find(&self, conversation: Conversation) -> Option<usize> {
+    pub(super) fn find(&self, conversation: Conversation) -> Option<UsedKey> {
         let mut generations = lock(&self.generations);
         if let Some(key) = generations.young.get(&conversation) {
-            return Some(usize::from(*key));
+            return Some(*key);
         }
         let key = generations.old.remove(&conversation)?;
         generations.keep(conversation, key);
-        Some(usize::from(key))
+        Some(key)
     }
 
-    pub(super) fn set(&self, conversation: Conversation, key: usize) {
-        if let Ok(key) = u8::try_from(key) {
-            lock(&self.generations).keep(conversation, key);
-        }
+    pub(super) fn set(&self, conversation: Conversation, key: UsedKey) {
+        lock(&self.generations).keep(conversation, key);
     }
 }
 
 impl Generations {
-    fn keep(&mut self, conversation: Conversation, key: u8) {
+    fn keep(&mut self, conversation: Conversation, key: UsedKey) {
         if self.young.len() >= GENERATION && !self.young.contains_key(&conversation) {
             self.old = std::mem::take(&mut self.young);
         }
@@ -84,10 +88,10 @@ mod tests {
     fn a_table_is_bounded_and_keeps_what_is_used() {
         let table = ConversationTable::default();
         let busy = Conversation(u64::MAX);
-        table.set(busy, 3);
+        table.set(busy, (3, None));
         for number in 0..GENERATION as u64 * 5 {
-            table.set(Conversation(number), 1);
-            assert_eq!(table.find(busy), Some(3));
+            table.set(Conversation(number), (1, None));
+            assert_eq!(table.find(busy), Some((3, None)));
         }
         let generations = lock(&table.generations);
         assert!(generations.young.len() + generations.old.len() <= 2 * GENERATION);

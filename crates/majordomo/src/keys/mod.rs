@@ -20,7 +20,7 @@ pub(crate) use ring::{KeyPermit, KeyRing, RingRefusal};
 /// Maximum keys of one provider.
 pub(crate) const MAX_KEYS: usize = majordomo_providers::MAX_KEYS;
 
-/// Bytes of each text that identify a conversation: enough to tell them apart.
+/// Bytes at each end of a text that identify a conversation: enough to tell them apart.
 const IDENTIFYING_BYTES: usize = 4_096;
 
 /// A conversation, identified by the beginning of its requests.
@@ -28,23 +28,31 @@ const IDENTIFYING_BYTES: usize = 4_096;
 pub(crate) struct Conversation(u64);
 
 impl Conversation {
-    /// The conversation of a prompt: its system prompt and its first message, which stay
-    /// the same from turn to turn. `None` without messages.
+    /// The conversation of a prompt: its names, its system prompt and its first message, which
+    /// stay the same from turn to turn. `None` without messages.
     pub(crate) fn of(prompt: &Prompt) -> Option<Self> {
         let first = prompt.messages.first()?;
         // The hash is not randomly keyed, so several gateways agree on the key of a
         // conversation.
         let mut hasher = DefaultHasher::new();
+        // Agents begin all conversations in a folder with the same texts, and name each.
+        (&prompt.cache_key, &prompt.user).hash(&mut hasher);
         for text in &prompt.system {
             beginning(&text.text).hash(&mut hasher);
         }
-        beginning(&first.text()).hash(&mut hasher);
+        let text = first.text();
+        (beginning(&text), end(&text)).hash(&mut hasher);
         Some(Self(hasher.finish()))
     }
 }
 
 fn beginning(text: &str) -> &[u8] {
     &text.as_bytes()[..text.len().min(IDENTIFYING_BYTES)]
+}
+
+/// Agents put the same files before what the user wrote.
+fn end(text: &str) -> &[u8] {
+    &text.as_bytes()[text.len().saturating_sub(IDENTIFYING_BYTES)..]
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ pub(crate) struct KeyRing {
 #[derive(Clone)]
 pub(super) struct RingKey {
     model: Arc<dyn Model>,
+    identity: Option<Fingerprint>,
     /// Rejected keys and empty accounts, for all models.
     pub(super) credential: Arc<Subject>,
     /// The rate limits of this model, and their quota.
@@ -61,6 +62,7 @@ impl KeyRing {
             let identity: Option<Fingerprint> = keyed.fingerprint();
             Ok(RingKey {
                 model: keyed.model(model)?,
+                identity,
                 limit: health.target(&format!("{subject}/{model}"), identity),
                 credential: health.credential(&subject, identity),
             })
@@ -105,7 +107,7 @@ impl KeyRing {
         let alone = conversation.is_none();
         let conversation = conversation.unwrap_or_else(|| self.conversations.lone_request());
         let conversation = Conversation(conversation.0 ^ self.model);
-        let current = self.conversations.find(conversation);
+        let current = self.current_key(conversation);
         loop {
             let states = self.keys.iter().map(|key| key.state(forced));
             let states: Vec<KeyState> = states.collect();
@@ -118,9 +120,23 @@ impl KeyRing {
                 continue;
             };
             if !alone && current != Some(number) {
-                self.conversations.set(conversation, number);
+                let identity = self.keys[number].identity;
+                if let Ok(number) = u8::try_from(number) {
+                    self.conversations.set(conversation, (number, identity));
+                }
             }
             return Ok(permit);
+        }
+    }
+
+    /// The key of a conversation, by its present number.
+    fn current_key(&self, conversation: Conversation) -> Option<usize> {
+        let (number, identity) = self.conversations.find(conversation)?;
+        let is_it = |key: &RingKey| key.identity == identity;
+        let number = usize::from(number);
+        match self.keys.get(number).is_some_and(is_it) {
+            true => Some(number),
+            false => self.keys.iter().position(is_it),
         }
     }
 

@@ -261,6 +261,69 @@ fn a_conversation_stays_with_its_key_after_the_other_one_recovered() {
     assert_eq!(key().unwrap().number, after, "its prompt is cached there");
 }
 
+/// A provider with these keys.
+struct WithKeys<'a>(&'a [&'static str]);
+
+/// A fake with a key.
+struct WithKey(Fake, &'static str);
+
+impl Provider for WithKey {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn model(&self, id: &str) -> majordomo_llm::Result<Arc<dyn Model>> {
+        self.0.model(id)
+    }
+
+    fn fingerprint(&self) -> Option<Fingerprint> {
+        Some(Fingerprint::of(self.1))
+    }
+}
+
+impl Provider for WithKeys<'_> {
+    fn name(&self) -> &str {
+        "fp"
+    }
+
+    fn model(&self, id: &str) -> majordomo_llm::Result<Arc<dyn Model>> {
+        Fake::new("fp").model(id)
+    }
+
+    fn by_key(&self) -> Vec<Arc<dyn Provider>> {
+        let key = |key: &&'static str| Arc::new(WithKey(Fake::new("fp"), key)) as Arc<dyn Provider>;
+        self.0.iter().map(key).collect()
+    }
+}
+
+#[test]
+fn a_conversation_stays_with_its_key_when_another_one_is_removed() {
+    let clock: Arc<dyn Clock> = Arc::new(ManualClock::new());
+    let health = Health::new(HealthConfig::default(), clock);
+    let tables = ConversationTables::default();
+    let ring = |keys: &[&'static str]| {
+        let ring = KeyRing::of(&WithKeys(keys), "m", &health, &tables);
+        ring.unwrap().unwrap()
+    };
+    let key_of = |ring: &KeyRing, conversation: u64| {
+        let conversation = Conversation(conversation.wrapping_mul(0xD134_2543_DE82_EF95));
+        let permit = ring.admit(Some(conversation), TriedKeys::default(), false);
+        permit.ok().unwrap().number
+    };
+    let before = ["a", "b", "c"];
+    let all = ring(&before);
+    let used: Vec<&str> = (0..40).map(|it| before[key_of(&all, it)]).collect();
+    assert!(before.iter().all(|key| used.contains(key)));
+    for after in [["b", "c", "d"], ["c", "b", "e"]] {
+        let changed = ring(&after);
+        for (conversation, key) in (0..).zip(&used) {
+            if after.contains(key) {
+                assert_eq!(after[key_of(&changed, conversation)], *key, "{after:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_conversation_is_known_by_what_all_of_its_requests_begin_with() {
     let first = Request::user("fix the bug").system("You are a coder.");
@@ -274,6 +337,30 @@ fn a_conversation_is_known_by_what_all_of_its_requests_begin_with() {
         of(&Request::user("fix it").system("You are a coder."))
     );
     assert_eq!(of(&Request::default()), None);
+}
+
+#[test]
+fn conversations_that_agents_begin_alike_are_told_apart() {
+    let of = |request: &Request| Conversation::of(request.prompt());
+    let files = "the same files ".repeat(1_000);
+    let asks = |text: &str| Request::user(format!("{files}{text}"));
+    assert_eq!(of(&asks("fix the bug")), of(&asks("fix the bug")));
+    assert_ne!(of(&asks("fix the bug")), of(&asks("write the docs")));
+    let named = |name: &str| {
+        let mut request = asks("hi");
+        request.edit().cache_key = Some(name.to_owned());
+        request
+    };
+    assert_ne!(of(&named("session 1")), of(&named("session 2")));
+    let mut later = named("session 1").message(Message::assistant("yes"));
+    later = later.message(Message::user("go on"));
+    assert_eq!(of(&named("session 1")), of(&later));
+    let by = |user: &str| {
+        let mut request = asks("hi");
+        request.edit().user = Some(user.to_owned());
+        request
+    };
+    assert_ne!(of(&by("session 1")), of(&by("session 2")));
 }
 
 #[test]

@@ -309,6 +309,39 @@ async fn a_response_without_an_image_is_a_failure_with_the_models_words() {
 }
 
 #[tokio::test]
+async fn a_prompt_that_a_model_does_not_draw_harms_no_other_and_is_billed() {
+    let body = |parts: &str, finish: &str| {
+        format!(
+            r#"{{"candidates":[{{"content":{{"parts":[{parts}]}},"finishReason":"{finish}"}}],"usageMetadata":{{"promptTokenCount":5,"candidatesTokenCount":3,"totalTokenCount":8}}}}"#
+        )
+    };
+    for (body, class, calls) in [
+        (
+            body(r#"{"text":"Not that."}"#, "STOP"),
+            Class::Unsupported,
+            4,
+        ),
+        (body("", "IMAGE_SAFETY"), Class::Policy, 4),
+    ] {
+        let (registry, upstream) = registry(ProviderKind::Google, "", json(body).times(4)).await;
+        let gate = Arc::new(Watch::default());
+        let chain = registry.model("up/m").unwrap().gated_by(gate.clone());
+        for _ in 0..4 {
+            let error = chain.generate_images("a pear").await.unwrap_err();
+            let attempts = &error.attempt_log().attempts;
+            assert!(
+                matches!(attempts[0].outcome, AttemptOutcome::Failed { class: it, .. } if it == class),
+                "{attempts:?}"
+            );
+            assert_eq!(attempts.len(), 1, "{attempts:?}");
+        }
+        assert_eq!(upstream.requests().len(), calls, "never benched");
+        let reports = gate.1.lock().unwrap();
+        assert!(reports.iter().all(|report| report.usage().total() == 8));
+    }
+}
+
+#[tokio::test]
 async fn an_error_quotes_no_key() {
     let body = r#"{"error":{"message":"bad key CANARY-of-the-provider"}}"#;
     let script = Script::new()

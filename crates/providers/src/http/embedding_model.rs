@@ -1,11 +1,11 @@
 //! Embeds texts over HTTP.
 
 use majordomo_llm::{
-    BatchLimits, BoxFuture, EmbeddingModel, EmbeddingRequest, EmbeddingResponse, Result,
+    BatchLimits, BoxFuture, EmbeddingModel, EmbeddingRequest, EmbeddingResponse, Request, Result,
 };
 
 use super::model::{HttpModel, unsupported};
-use super::{model_list, offload};
+use super::offload;
 use crate::transport::TransportRequest;
 
 impl EmbeddingModel for HttpModel {
@@ -43,7 +43,7 @@ impl HttpModel {
         let body = api.protocol.write_request(texts, request, &self.id);
         let post = TransportRequest::post(self.provider.uri(&api.path)?, body);
         let post = post.header("content-type", "application/json")?;
-        let body = model_list::send(&self.provider, post, None).await?;
+        let body = self.send(post, &Request::default()).await?;
         offload::decode(body, move |body| api.protocol.read_response(&body)).await
     }
 }

@@ -1,19 +1,22 @@
 //! Generates images over HTTP.
 
 use bytes::Bytes;
-use majordomo_llm::{BoxFuture, ImageModel, ImageRequest, ImageResponse, Result};
+use majordomo_llm::{BoxFuture, ImageModel, ImageRequest, ImageResponse, Request, Result};
 use majordomo_wire::images::{self, ImageTarget, WrittenImages, gemini, sdapi};
 
 use super::model::{HttpModel, unsupported};
-use super::{model_list, offload};
+use super::offload;
 use crate::images_api::ImagesApi;
 use crate::transport::TransportRequest;
 
 impl ImageModel for HttpModel {
     fn generate_images(&self, request: ImageRequest) -> BoxFuture<'_, Result<ImageResponse>> {
         Box::pin(async move {
+            let context = request.context().add_to(Request::default());
+            let credential = self.provider.client_credential(&context).cloned();
             let generated = self.request_images(request).await;
-            let mut response = generated.map_err(|error| self.attribute(error, None))?;
+            let mut response =
+                generated.map_err(|error| self.attribute(error, credential.as_ref()))?;
             response.model.clone_from(&self.name);
             Ok(response)
         })
@@ -56,6 +59,7 @@ impl HttpModel {
                 for loss in losses {
                     request.record_change(loss.into());
                 }
+                let chat = request.context().add_to(chat);
                 gemini::images_of(self.generate_response(chat).await?)
             }
         }
@@ -73,6 +77,7 @@ impl HttpModel {
         }
         let post = TransportRequest::post(self.provider.uri(path)?, written.body);
         let post = post.header("content-type", &written.content_type)?;
-        model_list::send(&self.provider, post, None).await
+        let context = request.context().add_to(Request::default());
+        self.send(post, &context).await
     }
 }

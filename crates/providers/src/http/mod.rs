@@ -6,7 +6,8 @@
 //! [`discovered_traits`] caches discovered capabilities, [`model_list`] pages through model
 //! lists, [`quota`] reads the remaining rate limits of a key, [`attribution`] names the
 //! provider in errors, [`image_model`] and [`embedding_model`] are a model's operations
-//! besides chat, and [`offload`] decodes large bodies off the async threads.
+//! besides chat, [`other_calls`] sends
+//! them, and [`offload`] decodes large bodies off the async threads.
 
 mod attribution;
 mod base_url;
@@ -19,6 +20,7 @@ mod image_model;
 mod model;
 mod model_list;
 mod offload;
+mod other_calls;
 mod preflight;
 mod quota;
 mod raw_chunks;

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use ::http::Uri;
 use bytes::Bytes;
 use majordomo_llm::{
-    BoxFuture, Capabilities, Change, ClientCredential, Dialect, EmbeddingModel, Error, ErrorKind,
-    EventStream, ImageModel, Model, ModelExtras, Quota, RawChunkStream, Request, Response, Result,
+    BoxFuture, CallContext, Capabilities, Change, ClientCredential, Dialect, EmbeddingModel, Error,
+    ErrorKind, EventStream, ImageModel, Model, ModelExtras, Quota, RawChunkStream, Request,
+    Response, Result,
 };
 use majordomo_wire::{Codec, EmulatedCall, Protocol, StreamReader};
 
@@ -17,7 +18,7 @@ use super::quota::read_quota;
 use super::raw_chunks::RawChunks;
 use super::required_limit::set_required_limit;
 use super::streamed_body::StreamedBody;
-use super::{HttpProvider, client_credential, model_list, offload, preflight};
+use super::{HttpProvider, client_credential, offload, preflight};
 use crate::estimate;
 use crate::transport::{ResponseHead, TransportRequest, TransportResponse};
 
@@ -42,7 +43,7 @@ pub(super) struct HttpModel {
     pub(super) provider: HttpProvider,
     pub(super) id: String,
     pub(super) name: String,
-    traits: Arc<DiscoveredTraits>,
+    pub(super) traits: Arc<DiscoveredTraits>,
     /// The path of the first call and its URI.
     usual_uri: OnceLock<(String, Uri)>,
     /// The key's rate limits as the last response reported them, if the provider has several
@@ -62,12 +63,12 @@ impl HttpModel {
         }
     }
 
-    fn codec(&self) -> &'static dyn Codec {
+    pub(super) fn codec(&self) -> &'static dyn Codec {
         self.provider.recipe().protocol().codec()
     }
 
     /// Adapts a request to this model, with the reasoning that its provider produced.
-    fn prepare(&self, request: Request) -> Request {
+    pub(super) fn prepare(&self, request: Request) -> Request {
         let dialect = self.codec().dialect();
         let request = majordomo_wire::restore_reasoning(request, &dialect);
         self.provider.recipe().prepare(request, &self.id)
@@ -146,7 +147,7 @@ impl HttpModel {
     }
 
     /// Records the quota that a response reports, if the provider has several keys.
-    fn read_quota(&self, head: &ResponseHead) {
+    pub(super) fn read_quota(&self, head: &ResponseHead) {
         if self.provider.0.reads_quota
             && let Some(quota) = read_quota(head, self.provider.transport().now())
         {
@@ -243,31 +244,6 @@ impl HttpModel {
                 Err(self.provider.decode_error(&head, &body))
             }
         }
-    }
-
-    async fn request_token_count(&self, request: Request) -> Result<u64> {
-        let recipe = self.provider.recipe();
-        let (Some(counter), Some(path)) =
-            (self.codec().count_tokens(), recipe.count_path(&self.id))
-        else {
-            return Err(unsupported("it does not count tokens"));
-        };
-        let request = self.prepare(request);
-        let to = majordomo_wire::Outgoing::new(&self.id);
-        let to = recipe.encoding(to, &request, &self.traits.current());
-        let written = counter.write_request(&request, &to);
-        let post = TransportRequest::post(self.provider.uri(&path)?, written.body).json();
-        let body = model_list::send(&self.provider, post, Some(&request)).await?;
-        counter.read_response(&body)
-    }
-
-    async fn request_embedding(&self, path: Option<&str>, body: Bytes) -> Result<Bytes> {
-        let Some(path) = path else {
-            return Err(unsupported("it has no embeddings for this dialect"));
-        };
-        let body = majordomo_wire::with_model(&body, &self.id);
-        let post = TransportRequest::post(self.provider.uri(path)?, body).json();
-        model_list::send(&self.provider, post, None).await
     }
 
     /// Names the target in an error, and marks it as the client's if the client's own
@@ -372,11 +348,14 @@ impl ModelExtras for HttpModel {
         &'a self,
         dialect: &Dialect,
         body: Bytes,
+        context: CallContext,
     ) -> BoxFuture<'a, Result<Bytes>> {
         let path = self.provider.recipe().embeddings_path(dialect);
         Box::pin(async move {
-            let embedding = self.request_embedding(path, body).await;
-            embedding.map_err(|e| self.attribute(e, None))
+            let context = context.add_to(Request::default());
+            let credential = self.provider.client_credential(&context);
+            let embedded = self.request_embedding(path, body, &context).await;
+            embedded.map_err(|e| self.attribute(e, credential))
         })
     }
 

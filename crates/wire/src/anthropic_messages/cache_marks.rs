@@ -9,8 +9,7 @@ use bytes::{Bytes, BytesMut};
 use majordomo_llm::Request;
 use memchr::memmem;
 
-use super::MESSAGES;
-use crate::json::Object;
+use crate::json::{self, Cursor, JsonKind, Object, ReadResult};
 use crate::splice::{self, FieldAction, Rewrite};
 
 const FIELD: &str = "cache_control";
@@ -50,31 +49,54 @@ pub fn sets_cache_marks(request: &Request) -> bool {
     if !named && memmem::find(body, b"\\u").is_none() {
         return false;
     }
-    if *source.dialect() != MESSAGES {
-        return named;
-    }
-    // Anywhere else, such as in the arguments of a call, the word means something else.
     let Ok(text) = std::str::from_utf8(body) else {
         return named;
     };
-    let lists = ["tools", "system", "messages"];
-    let inside = |list: &str| splice::member(text, list).is_some_and(|list| any_marked(list, 2));
-    is_marked(text) || lists.into_iter().any(inside)
+    let mut found = false;
+    let read = json::read_str(text, |cursor| {
+        find_mark(cursor, &LISTS, DEEPEST, &mut found)
+    });
+    found || read.is_err() && named
 }
 
-/// Whether an element of a list, or of its `content`, is marked, to this depth.
-fn any_marked(list: &str, depth: usize) -> bool {
-    let elements = list.starts_with('[').then(|| splice::elements(list));
-    let mut elements = elements.flatten().into_iter().flatten();
-    elements.any(|element| {
-        let content = || splice::member(element, "content");
-        is_marked(element)
-            || depth > 0 && content().is_some_and(|inner| any_marked(inner, depth - 1))
-    })
-}
+/// Where the dialects have their tools and texts. Other clients than Anthropic's set the field,
+/// too.
+const LISTS: [&str; 7] = [
+    "tools",
+    "system",
+    "messages",
+    "instructions",
+    "input",
+    "contents",
+    "systemInstruction",
+];
+/// Where the elements of those have parts of their own. Anywhere else, such as in the arguments
+/// of a call, the word means something else.
+const INNER: [&str; 5] = ["content", "parts", "source", "output", "function"];
+/// More than a message with a result with a document with a text needs, each of them in a list.
+const DEEPEST: usize = 16;
 
-fn is_marked(object: &str) -> bool {
-    splice::member(object, FIELD).is_some_and(|mark| mark != "null")
+/// Searches a value and these members of it, to this depth.
+fn find_mark(
+    cursor: &mut Cursor<'_>,
+    members: &[&str],
+    depth: usize,
+    found: &mut bool,
+) -> ReadResult<()> {
+    match cursor.peek()? {
+        JsonKind::Array if depth > 0 => {
+            cursor.array(|cursor| find_mark(cursor, &INNER, depth - 1, found))
+        }
+        JsonKind::Object if depth > 0 => cursor.loose_object(|key, cursor| match &**key {
+            FIELD => {
+                *found |= cursor.raw()? != "null";
+                Ok(())
+            }
+            key if members.contains(&key) => find_mark(cursor, &INNER, depth - 1, found),
+            _ => Ok(()),
+        }),
+        _ => cursor.raw().map(drop),
+    }
 }
 
 /// Marks a body while it is copied.
@@ -114,7 +136,7 @@ impl Rewrite for Marking {
 
 /// Writes a text as a list with one marked block.
 fn mark_text(text: &str, out: &mut BytesMut) -> bool {
-    if text[1..].trim_start().starts_with('"') {
+    if is_blank(text) {
         return false;
     }
     let block = format!(r#"[{{"type":"text","text":{text},"{FIELD}":{MARK}}}]"#);
@@ -161,5 +183,19 @@ fn is_loaded(tool: &str) -> bool {
 /// The API rejects a mark on an empty text.
 fn has_text(block: &str) -> bool {
     let text = splice::member(block, "text");
-    block.starts_with('{') && text.is_none_or(|text| !text.trim_matches('"').trim().is_empty())
+    block.starts_with('{') && text.is_none_or(|text| !is_blank(text))
+}
+
+/// Whether a JSON string is empty or consists of white space.
+fn is_blank(text: &str) -> bool {
+    let mut rest = text.strip_prefix('"').unwrap_or(text);
+    loop {
+        rest = rest.trim_start();
+        let escaped = ["\\n", "\\r", "\\t"];
+        let after = escaped.iter().find_map(|escape| rest.strip_prefix(escape));
+        match after {
+            Some(after) => rest = after,
+            None => return rest.is_empty() || rest.starts_with('"'),
+        }
+    }
 }

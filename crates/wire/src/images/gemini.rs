@@ -1,8 +1,8 @@
 //! Images from a Gemini model: a chat request whose response may be an image.
 
 use majordomo_llm::{
-    Error, ErrorKind, ImageRequest, ImageResponse, ImageSize, Json, Native, Part, Prompt, Request,
-    Response, Result,
+    Error, ErrorKind, FinishReason, ImageRequest, ImageResponse, ImageSize, Json, Native, Part,
+    Prompt, Request, Response, Result,
 };
 
 use super::references;
@@ -105,35 +105,46 @@ fn ratio_of(size: ImageSize) -> Option<(u32, u32)> {
 ///
 /// # Errors
 ///
-/// Fails if there is none, with the model's remark.
+/// Fails if there is none, with the model's remark. The error holds the response, which is
+/// billed nevertheless.
 pub fn images_of(response: Response) -> Result<ImageResponse> {
-    let text = response.text();
-    let usage = response.usage;
-    let images: Vec<_> = response
-        .parts
-        .into_iter()
-        .filter_map(|part| match part {
-            Part::Image(image) => Some(image),
-            Part::Text(_)
-            | Part::Refusal(_)
-            | Part::RemoteImage(_)
-            | Part::Reasoning(_)
-            | Part::ToolCall(_)
-            | Part::ToolResult(_)
-            | Part::File(_)
-            | Part::Opaque(_) => None,
-        })
-        .collect();
+    let images = response.parts.iter().filter_map(|part| match part {
+        Part::Image(image) => Some(image.clone()),
+        Part::Text(_)
+        | Part::Refusal(_)
+        | Part::RemoteImage(_)
+        | Part::Reasoning(_)
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::File(_)
+        | Part::Opaque(_) => None,
+    });
+    let images: Vec<_> = images.collect();
     if images.is_empty() {
-        let quoted: String = text.trim().chars().take(MOST_QUOTED).collect();
-        let why = match quoted.is_empty() {
-            true => format!("finish reason {}", response.finish.name()),
-            false => quoted,
-        };
-        let text = format!("the response has no image: {why}");
-        return Err(Error::new(ErrorKind::Empty, text));
+        return Err(no_image(response));
     }
+    let (text, usage) = (response.text(), response.usage);
     Ok(ImageResponse::new(images).with_text(text).with_usage(usage))
+}
+
+/// Why a response has no image. Only an empty one is the target's fault.
+fn no_image(response: Response) -> Error {
+    let quoted: String = response.text().trim().chars().take(MOST_QUOTED).collect();
+    let why = match quoted.is_empty() {
+        true => format!("finish reason {}", response.finish.name()),
+        false => quoted.clone(),
+    };
+    let text = format!("the response has no image: {why}");
+    let error = match response.finish {
+        FinishReason::ContentFilter | FinishReason::Refusal => {
+            let forbidden = Error::new(ErrorKind::Provider, text).with_status(400);
+            forbidden.with_code("content_policy_violation")
+        }
+        // The model answers this prompt with words; another one may draw.
+        _ if !quoted.is_empty() => Error::new(ErrorKind::Unsupported, text),
+        _ => Error::new(ErrorKind::Empty, text),
+    };
+    error.with_partial(response)
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Requests and responses of the images API and its translations.
 
-use majordomo_llm::{Dialect, Image, ImageRequest, ImageResponse, RemoteImage, Response, Usage};
+use majordomo_llm::{
+    Class, Dialect, FinishReason, Image, ImageRequest, ImageResponse, RemoteImage, Response, Usage,
+};
 use proptest::prelude::*;
 
 use super::*;
@@ -338,10 +340,20 @@ fn a_diffusion_server_answers_with_base64_or_data_urls() {
 #[test]
 fn a_chat_response_without_an_image_says_why() {
     let part = majordomo_llm::Part::text("I cannot draw that.");
-    let error = gemini::images_of(Response::new(vec![part])).unwrap_err();
-    assert!(error.to_string().contains("I cannot draw that."), "{error}");
-    let error = gemini::images_of(Response::new(vec![])).unwrap_err();
-    assert!(error.to_string().contains("finish reason stop"), "{error}");
+    let words = Response::new(vec![part]);
+    let nothing = Response::new(vec![]);
+    let mut blocked = nothing.clone();
+    blocked.finish = FinishReason::ContentFilter;
+    for (response, why, class) in [
+        (words, "I cannot draw that.", Class::Unsupported),
+        (nothing, "finish reason stop", Class::Empty),
+        (blocked, "finish reason content_filter", Class::Policy),
+    ] {
+        let error = gemini::images_of(response).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+        assert_eq!(error.class(), class, "{error}");
+        assert!(error.partial().is_some(), "it is billed");
+    }
 }
 
 #[test]

@@ -209,3 +209,75 @@ async fn a_subscription_needs_no_key_of_ours() {
     assert_eq!(served.status, 200, "{}", served.text());
     gateway.stop().await;
 }
+
+#[tokio::test]
+async fn images_and_embeddings_are_paid_by_the_client_as_well() {
+    let vendor = Vendor::start(|request| {
+        if request.body.contains("refused") {
+            let echo = format!(r#"{{"error":{{"message":"no: {SUBSCRIPTION}"}}}}"#);
+            return VendorReply::new(402, echo);
+        }
+        if request.body.contains("\"down\"") {
+            return VendorReply::new(500, "{}");
+        }
+        let body = match request.head.contains("/embeddings ") {
+            true => r#"{"data":[{"index":0,"embedding":[1.0]}],"usage":{"prompt_tokens":5}}"#,
+            false => r#"{"data":[{"b64_json":"iVBORw0KGgo="}]}"#,
+        };
+        VendorReply::new(200, body)
+    })
+    .await;
+    let other = Vendor::start(|_| VendorReply::new(200, r#"{"images":["iVBORw0KGgo="]}"#)).await;
+    let config = config(&vendor)
+        .replace("anthropic", "openai")
+        .replace("\"\napi_key", "/v1\"\napi_key")
+        + &format!(
+            "[providers.swap]\nkind = \"llama-swap\"\nbase_url = \"http://{}\"\napi_key = \"CANARY-other\"\n",
+            other.address()
+        );
+    let gateway = TestGateway::start(&config).await;
+    let rows = [
+        ("/v1/images/generations", "prompt"),
+        ("/v1/embeddings", "input"),
+    ];
+    for (path, field) in rows {
+        for (text, status) in [("a pear", 200), ("refused", 402)] {
+            let body = format!(r#"{{"model":"claude/m","{field}":"{text}"}}"#);
+            let headers = [("content-type", "application/json")];
+            let headers = [&headers[..], &subscriber()[..2]].concat();
+            let served = gateway.request(path, &headers, &body).await;
+            assert_eq!(served.status, status, "{path}: {}", served.text());
+            assert!(!served.text().contains("CANARY"), "{}", served.text());
+            let request = vendor.requests().pop().expect("a request");
+            let bearer = format!("Bearer {SUBSCRIPTION}");
+            assert_eq!(request.header("authorization"), Some(&*bearer), "{path}");
+            assert!(!request.head.contains(OWN) && !request.head.contains(GATEWAY));
+        }
+    }
+    let body = r#"{"model":"claude/down,swap/m","prompt":"a pear"}"#;
+    let rich = format!("{GATEWAY}-rich");
+    let headers = [("x-majordomo-key", &*rich), subscriber()[1]];
+    let served = gateway
+        .request("/v1/images/generations", &headers, body)
+        .await;
+    assert_eq!(served.status, 200, "{}", served.text());
+    let request = other.requests().pop().expect("it failed over");
+    assert!(!request.head.contains(SUBSCRIPTION), "{}", request.head);
+    let requests = gateway.send_to_operator("/api/requests", &[], b"").await;
+    let requests = requests.json();
+    let requests = requests["requests"].as_array().expect("a list");
+    assert_eq!(requests.len(), 5);
+    for request in requests {
+        let id = request["id"].as_str().expect("an id");
+        let page = gateway
+            .send_to_operator(&format!("/requests/{id}"), &[], b"")
+            .await;
+        assert!(
+            page.text().contains("<td>client_paid</td>"),
+            "{}",
+            page.text()
+        );
+    }
+    assert_nothing_leaks(&gateway).await;
+    gateway.stop().await;
+}

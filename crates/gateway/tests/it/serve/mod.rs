@@ -24,6 +24,8 @@ mod passthrough;
 mod prompt_cache;
 mod propagation;
 mod provider_keys;
+mod provider_keys_by_dialect;
+mod recorded_prompt_cache;
 mod records;
 mod recovery;
 mod reload;

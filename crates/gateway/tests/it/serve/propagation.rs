@@ -90,3 +90,68 @@ async fn malformed_traces_and_ids_are_neither_passed_on_nor_echoed() {
         assert_eq!(back, None);
     }
 }
+
+#[tokio::test]
+async fn calls_for_images_embeddings_and_counts_carry_them_as_well() {
+    const IMAGE: &str = "iVBORw0KGgo=";
+    let vendor = Vendor::start(|request| {
+        let path = request.head.split(' ').nth(1).unwrap_or_default();
+        let body = match path {
+            "/v1/images/generations" => format!(r#"{{"data":[{{"b64_json":"{IMAGE}"}}]}}"#),
+            "/sdapi/v1/txt2img" => format!(r#"{{"images":["{IMAGE}"]}}"#),
+            "/v1beta/models/m:generateContent" => format!(
+                r#"{{"candidates":[{{"content":{{"role":"model","parts":[{{"inlineData":{{"mimeType":"image/png","data":"{IMAGE}"}}}}]}},"finishReason":"STOP"}}]}}"#
+            ),
+            "/v1/embeddings" => r#"{"data":[{"index":0,"embedding":[1.0]}]}"#.to_owned(),
+            "/v1/messages/count_tokens" => r#"{"input_tokens":7}"#.to_owned(),
+            _ => panic!("{path}"),
+        };
+        VendorReply::new(200, body)
+    })
+    .await;
+    let provider = |(name, kind, path): (&str, &str, &str)| {
+        format!(
+            "[providers.{name}]\nkind = \"{kind}\"\nbase_url = \"http://{}{path}\"\napi_key = \"canary\"\n",
+            vendor.address()
+        )
+    };
+    let config = [
+        ("up", "openai", "/v1"),
+        ("swap", "llama-swap", ""),
+        ("gem", "google", ""),
+        ("claude", "anthropic", ""),
+    ]
+    .map(provider)
+    .concat();
+    let gateway = TestGateway::start(&config).await;
+    let headers = [
+        ("traceparent", PARENT),
+        ("tracestate", "vendor=1"),
+        ("x-request-id", "build-17"),
+    ];
+    let image = |target: &str| format!(r#"{{"model":"{target}/m","prompt":"a pear"}}"#);
+    for (path, body) in [
+        ("/v1/images/generations", image("up")),
+        ("/v1/images/generations", image("swap")),
+        ("/v1/images/generations", image("gem")),
+        (
+            "/v1/embeddings",
+            r#"{"model":"up/m","input":"a pear"}"#.to_owned(),
+        ),
+        (
+            "/v1/messages/count_tokens",
+            r#"{"model":"claude/m","messages":[{"role":"user","content":"hi"}]}"#.to_owned(),
+        ),
+    ] {
+        let mut all = vec![("content-type", "application/json")];
+        all.extend_from_slice(&headers);
+        let served = gateway.request(path, &all, &body).await;
+        assert_eq!(served.status, 200, "{path} {body}: {}", served.text());
+        assert_eq!(served.header("x-request-id"), Some("build-17"), "{path}");
+        let request = vendor.requests().pop().expect("a request");
+        for (name, value) in headers {
+            assert_eq!(request.header(name), Some(value), "{path} {body}");
+        }
+    }
+    gateway.stop().await;
+}

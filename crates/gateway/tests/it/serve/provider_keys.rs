@@ -159,6 +159,43 @@ async fn a_pause_of_all_keys_reaches_the_client() {
 }
 
 #[tokio::test]
+async fn the_most_promising_key_decides_when_to_retry() {
+    let vendor = Vendor::start(
+        |request| match (key_of(request), request.body.contains("one")) {
+            (0, true) => VendorReply::new(401, r#"{"error":{"message":"unknown key"}}"#),
+            (key, _) => {
+                let wait = ["40", "20"][key];
+                VendorReply::new(429, r#"{"error":{"message":"slow down"}}"#)
+                    .header("retry-after", wait)
+            }
+        },
+    )
+    .await;
+    let gateway = TestGateway::start(&config(&vendor)).await;
+    let mut first = [0, 0];
+    for model in 0..12 {
+        let calls = vendor.requests().len();
+        let body = turn(model, 0).replace("up/m", &format!("up/m{model}"));
+        let response = gateway.post("/v1/chat/completions", body).await;
+        assert_eq!(response.status, 429, "{}", response.text());
+        assert_eq!(response.header("retry-after"), Some("20"), "model {model}");
+        let sent = &vendor.requests()[calls..];
+        assert_eq!(sent.len(), 2, "each key is tried once");
+        first[key_of(&sent[0])] += 1;
+    }
+    assert!(first[0] > 0 && first[1] > 0, "in both orders: {first:?}");
+    let body = turn(0, 0).replace("up/m", "up/one");
+    let response = gateway.post("/v1/chat/completions", body).await;
+    assert_eq!(
+        response.header("retry-after"),
+        Some("20"),
+        "{}",
+        response.text()
+    );
+    gateway.stop().await;
+}
+
+#[tokio::test]
 async fn new_conversations_avoid_a_key_whose_quota_is_used_up() {
     let vendor = Vendor::start(|request| {
         let left = ["0", "90"][key_of(request)];

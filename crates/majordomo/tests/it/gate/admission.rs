@@ -159,7 +159,7 @@ async fn the_gate_knows_what_an_attempt_is_for_and_how_large_it_is() {
     chain.count_tokens(request).await;
     let body = bytes::Bytes::from(vec![b'x'; 80]);
     chain
-        .forward_embeddings(DIALECT, body)
+        .forward_embeddings(DIALECT, body, Default::default())
         .await
         .expect("served");
     let entries = books.entries();
@@ -172,6 +172,25 @@ async fn the_gate_knows_what_an_attempt_is_for_and_how_large_it_is() {
             (AttemptKind::Embed, 20)
         ]
     );
+    books.reports();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_embeds_the_rest_and_the_next_target_all_texts() {
+    let fixture = Fixture::new();
+    fixture.script("a", [Step::reply("ok"), status(500), status(500)]);
+    let (gate, books) = TestGate::new(|_| Ruling::Admit);
+    let chain = fixture.chain("fp/a,fp/b").gated_by(gate);
+    let texts = vec!["x".repeat(40); 40];
+    let embedded = chain.embed(texts).await.expect("served");
+    assert_eq!(embedded.model, "fp/b");
+    let entries = books.entries();
+    let seen: Vec<_> = entries
+        .iter()
+        .map(|e| (&*e.target, e.input_tokens))
+        .collect();
+    // A batch has 16 texts.
+    assert_eq!(seen, [("fp/a", 400), ("fp/a", 240), ("fp/b", 400)]);
     books.reports();
 }
 

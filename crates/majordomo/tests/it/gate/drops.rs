@@ -76,7 +76,7 @@ fn whole_life(chain: Chain, way: Way) -> BoxFuture<'static, ()> {
             }
             Way::Embed => drop(
                 chain
-                    .forward_embeddings(DIALECT, Bytes::from_static(b"{}"))
+                    .forward_embeddings(DIALECT, Bytes::from_static(b"{}"), Default::default())
                     .await,
             ),
             // In three batches.

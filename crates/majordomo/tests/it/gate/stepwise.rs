@@ -10,8 +10,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use majordomo::chain::{Shape, Shaped, TargetView};
 use majordomo::llm::{
-    BatchLimits, Dialect, EmbeddingModel, ImageModel, ModelExtras, OutputCounter, RawChunk,
-    RawChunkStream,
+    BatchLimits, CallContext, Dialect, EmbeddingModel, ImageModel, ModelExtras, OutputCounter,
+    RawChunk, RawChunkStream,
 };
 use majordomo::{
     BoxFuture, Capabilities, Chain, EmbeddingRequest, EmbeddingResponse, Error, ErrorKind, Event,
@@ -135,7 +135,12 @@ impl ModelExtras for Stepwise {
         })
     }
 
-    fn own_embeddings<'a>(&'a self, _: &Dialect, body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
+    fn own_embeddings<'a>(
+        &'a self,
+        _: &Dialect,
+        body: Bytes,
+        _: CallContext,
+    ) -> BoxFuture<'a, Result<Bytes>> {
         Box::pin(async move {
             pause().await;
             self.0.generate(Request::user("embed")).await?;

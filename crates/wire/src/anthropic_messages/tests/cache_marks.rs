@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::anthropic_messages::{mark_prompt_cache, sets_cache_marks};
-use crate::splice;
+use crate::{Protocol, splice};
 
 const MARK: &str = r#""cache_control":{"type":"ephemeral"}"#;
 
@@ -36,6 +36,16 @@ fn tools_system_and_the_last_turn_are_marked_and_nothing_else_changes() {
             r#"{"system":" ","tools":[{"name":"a","defer_loading":true}]}"#,
             r#"{"system":" ","tools":[{"name":"a","defer_loading":true}],MARK}"#,
             "last turn",
+        ),
+        (
+            r#"{"system":"\n \t"}"#,
+            r#"{"system":"\n \t",MARK}"#,
+            "last turn",
+        ),
+        (
+            r#"{"system":[{"type":"text","text":"\n\""},{"type":"text","text":"\r\n"}]}"#,
+            r#"{"system":[{"type":"text","text":"\n\"",MARK},{"type":"text","text":"\r\n"}],MARK}"#,
+            "system, last turn",
         ),
         (
             r#"{"tools":[],"cache_control":{"type":"ephemeral"},"system":"s"}"#,
@@ -72,6 +82,13 @@ fn a_clients_own_marks_are_found_wherever_they_stand() {
             format!(
                 r#"{{"messages":[{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","content":[{{"type":"text","text":"s",{mark}}}]}}]}}]}}"#
             ),
+            // A document within a result, and a text within a document.
+            format!(
+                r#"{{"messages":[{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","content":[{{"type":"document","source":{{"type":"content","content":[{{"type":"text","text":"s",{mark}}}]}}}}]}}]}}]}}"#
+            ),
+            format!(
+                r#"{{"messages":[{{"role":"user","content":[{{"type":"search_result","source":"u","title":"t","content":[{{"type":"text","text":"s",{mark}}}]}}]}}]}}"#
+            ),
         ] {
             assert!(sets_cache_marks(&read(&body).request), "{body}");
         }
@@ -84,6 +101,45 @@ fn a_clients_own_marks_are_found_wherever_they_stand() {
         assert!(!sets_cache_marks(&read(body).request), "{body}");
     }
     assert!(!sets_cache_marks(&Request::user("hi")));
+}
+
+#[test]
+fn clients_of_other_dialects_set_marks_as_well_but_may_talk_about_them() {
+    for (protocol, body, own) in [
+        (
+            Protocol::Chat,
+            r#"{"messages":[{"role":"user","content":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}]}]}"#,
+            true,
+        ),
+        (
+            Protocol::Chat,
+            r#"{"messages":[{"role":"user","content":"s"}],"tools":[{"type":"function","function":{"name":"a"},"cache_control":{"type":"ephemeral"}}]}"#,
+            true,
+        ),
+        (
+            Protocol::Responses,
+            r#"{"input":[{"role":"user","content":[{"type":"input_text","text":"s","cache_control":{"type":"ephemeral"}}]}]}"#,
+            true,
+        ),
+        (
+            Protocol::Gemini,
+            r#"{"contents":[{"role":"user","parts":[{"text":"s","cache_control":{"type":"ephemeral"}}]}]}"#,
+            true,
+        ),
+        (
+            Protocol::Chat,
+            r#"{"messages":[{"role":"user","content":"what is \"cache_control\"?"}]}"#,
+            false,
+        ),
+        (
+            Protocol::Responses,
+            r#"{"input":"what is \"cache_control\"?"}"#,
+            false,
+        ),
+    ] {
+        let read = protocol.codec().read_request(body.to_owned().into());
+        assert_eq!(sets_cache_marks(&read.unwrap().request), own, "{body}");
+    }
 }
 
 /// A user's message, a model's message, and perhaps a tool call with its result.
