@@ -1,8 +1,7 @@
 //! Rates over a Redis that is reached by TLS only.
 
-use std::time::Instant;
-
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::node::{chat, status_of};
 use crate::world::{BURST, RATE, World};

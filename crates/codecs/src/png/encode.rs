@@ -139,7 +139,8 @@ mod tests {
             (Layout::Gray, 251),
             (Layout::Rgb, 65_521),
         ] {
-            let color = |at: u32| [at % values, (at % values) >> 8, at % 7].map(|value| value as u8);
+            let color =
+                |at: u32| [at % values, (at % values) >> 8, at % 7].map(|value| value as u8);
             let data: Vec<u8> = match layout {
                 Layout::Gray => (0..pixels).map(|at| color(at)[0]).collect(),
                 _ => (0..pixels).flat_map(color).collect(),

@@ -50,7 +50,7 @@ const FAILURES: [(u16, Option<&str>, &str); 5] = [
 
 fn key_of(request: &VendorRequest) -> usize {
     let used = |key: &&str| request.head.contains(*key);
-    KEYS.iter().position(|key| used(&key)).expect("a known key")
+    KEYS.iter().position(used).expect("a known key")
 }
 
 fn body(conversation: usize) -> String {
