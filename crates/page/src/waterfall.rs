@@ -152,10 +152,13 @@ mod tests {
     #[test]
     fn bars_share_one_axis_and_stay_on_it() {
         let whole = 1_000 * MS;
-        assert_eq!(place(0 * MS, 1_000 * MS, whole), (0.0, 1_000.0));
+        assert_eq!(place(Duration::ZERO, 1_000 * MS, whole), (0.0, 1_000.0));
         assert_eq!(place(250 * MS, 500 * MS, whole), (250.0, 500.0));
-        assert_eq!(place(1_000 * MS, 0 * MS, whole), (996.0, SHORTEST));
-        assert_eq!(place(0 * MS, 0 * MS, Duration::ZERO), (0.0, SHORTEST));
+        assert_eq!(place(1_000 * MS, Duration::ZERO, whole), (996.0, SHORTEST));
+        assert_eq!(
+            place(Duration::ZERO, Duration::ZERO, Duration::ZERO),
+            (0.0, SHORTEST)
+        );
     }
 
     #[test]
