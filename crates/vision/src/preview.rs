@@ -19,10 +19,11 @@ impl Vision {
     /// not described yet.
     pub async fn preview(
         &self,
-        mut request: Request,
+        request: Request,
         describers: Option<&Chain>,
         scope: &Scope,
     ) -> (Request, Vec<Change>) {
+        let mut request = request;
         let planner = Planner::new(&self.config, request.prompt(), describers, scope);
         let plan = DescriptionPlan::of(planner, &self.cache).await;
         let (texts, images) = plan.filled(|_, job| self.expected(job, scope));

@@ -83,3 +83,86 @@ services = [ {{ spec = "up/c" }} ]
         }
     }
 }
+
+/// The upstream echoes whatever it was sent: one of several keys, a client's own credential, and
+/// the prompt of an image.
+#[tokio::test]
+async fn no_span_contains_a_second_key_a_clients_credential_or_the_prompt_of_an_image() {
+    let error = r#"{"error":{"message":"no CANARY-first, CANARY-second, CANARY-own or CANARY-account; MARKER-image","type":"CANARY-own"}}"#;
+    let drawn =
+        r#"{"created":1,"data":[{"b64_json":"iVBORw0KGgo=","revised_prompt":"MARKER-image"}]}"#;
+    let says = |status, body: &'static str| {
+        let script = Script::new().read_request();
+        script.respond(status, "application/json", body)
+    };
+    // Both keys are refused, then the client's own, then an image is drawn and another refused.
+    let scripts = [
+        says(401, error),
+        says(401, error),
+        says(403, error),
+        says(200, drawn),
+        says(400, error),
+    ];
+    let upstream = Upstream::start(scripts).await;
+    let collector = Collector::start().await;
+    let address = upstream.address();
+    let config = format!(
+        r#"
+[chain]
+retries = 0
+[[keys]]
+name = "laptop"
+key = "CANARY-client"
+[providers.keyed]
+kind = "openai"
+base_url = "http://{address}/v1"
+api_keys = ["CANARY-first", "CANARY-second"]
+[providers.own]
+kind = "openai"
+base_url = "http://{address}/v1"
+api_key = "CANARY-third"
+client_credentials = "forward"
+"#
+    );
+    let gateway = TestGateway::reporting_to(&collector, &config).await;
+    let key = [("x-majordomo-key", "CANARY-client")];
+    let beside = [
+        ("x-majordomo-key", "CANARY-client"),
+        ("authorization", "Bearer CANARY-own"),
+        ("chatgpt-account-id", "CANARY-account"),
+    ];
+    let chat = |model: &str| {
+        format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"MARKER-chat"}}]}}"#)
+    };
+    let image = r#"{"model":"own/m","prompt":"MARKER-image","n":1}"#;
+    let mut statuses = Vec::new();
+    for (path, headers, body) in [
+        ("/v1/chat/completions", &key[..], &*chat("keyed/m")),
+        ("/v1/chat/completions", &beside[..], &*chat("own/m")),
+        ("/v1/images/generations", &key[..], image),
+        ("/v1/images/generations", &key[..], image),
+    ] {
+        statuses.push(gateway.post(path, headers, body).await.0.as_u16());
+    }
+    assert_eq!(statuses[2..], [200, 400], "{statuses:?}");
+    gateway.stop().await;
+
+    let heads: String = upstream
+        .requests()
+        .iter()
+        .map(|request| request.head.clone())
+        .collect();
+    for secret in ["first", "second", "own", "account"] {
+        assert!(
+            heads.contains(&format!("CANARY-{secret}")),
+            "{secret} was used"
+        );
+    }
+    assert_eq!(collector.spans().len(), 4 + 5, "all of them are exported");
+    for batch in collector.batches() {
+        let text = String::from_utf8_lossy(&batch.body);
+        for secret in ["CANARY", "MARKER"] {
+            assert!(!text.contains(secret), "{secret} in {text}");
+        }
+    }
+}

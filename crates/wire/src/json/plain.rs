@@ -7,6 +7,8 @@
 use memchr::memchr2;
 
 const LANE: usize = 16;
+/// Bytes that are searched at once.
+const WINDOW: usize = 256;
 const WORD: usize = size_of::<u64>();
 
 /// The index of the first byte at or after `at` that a string cannot contain unescaped, or
@@ -26,15 +28,23 @@ pub(super) fn run_end(bytes: &[u8], at: usize) -> usize {
 #[inline(never)]
 fn long_run_end(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
-    let run = match memchr2(b'"', b'\\', rest) {
-        Some(stop) => &rest[..stop],
-        None => rest,
-    };
-    let control = match has_control(run) {
-        true => run.iter().position(|byte| *byte < 0x20),
-        false => None,
-    };
-    at + control.unwrap_or(run.len())
+    let mut end = at;
+    // In windows: a text with a line end every few words must not be searched to its last byte
+    // for each of them.
+    for window in rest.chunks(WINDOW) {
+        let stop = memchr2(b'"', b'\\', window);
+        let run = &window[..stop.unwrap_or(window.len())];
+        if has_control(run)
+            && let Some(control) = run.iter().position(|byte| *byte < 0x20)
+        {
+            return end + control;
+        }
+        end += run.len();
+        if stop.is_some() {
+            break;
+        }
+    }
+    end
 }
 
 /// Whether any byte is a control character. Without an early exit, so that it compiles to vector
@@ -79,10 +89,10 @@ mod tests {
     #[test]
     fn every_byte_is_classified_at_every_position() {
         for byte in 0..=u8::MAX {
-            for position in 0..200 {
-                let mut bytes = vec![b'\x80'; 200];
+            for position in 0..600 {
+                let mut bytes = vec![b'\x80'; 600];
                 bytes[position] = byte;
-                let expected = if is_special(byte) { position } else { 200 };
+                let expected = if is_special(byte) { position } else { 600 };
                 assert_eq!(run_end(&bytes, 0), expected, "{byte} at {position}");
             }
         }
