@@ -1,14 +1,10 @@
 //! Finds where a run of unescaped bytes ends, in strings that are read or written.
 //!
-//! Most bytes of a request pass through here. Short runs are examined eight bytes at a time;
-//! longer ones are searched for a quote or backslash first, then for control characters, both
-//! with vector instructions.
+//! Most bytes of a request pass through here, so one pass looks for quotes, backslashes
+//! and control characters together. Short runs are examined eight bytes at a time, long
+//! ones in blocks that compile to vector instructions.
 
-use memchr::memchr2;
-
-const LANE: usize = 16;
-/// Bytes that are searched at once.
-const WINDOW: usize = 256;
+const BLOCK: usize = 64;
 const WORD: usize = size_of::<u64>();
 
 /// The index of the first byte at or after `at` that a string cannot contain unescaped, or
@@ -28,42 +24,45 @@ pub(super) fn run_end(bytes: &[u8], at: usize) -> usize {
 #[inline(never)]
 fn long_run_end(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
-    let mut end = at;
-    // In windows: a text with a line end every few words must not be searched to its last byte
-    // for each of them.
-    for window in rest.chunks(WINDOW) {
-        let stop = memchr2(b'"', b'\\', window);
-        let run = &window[..stop.unwrap_or(window.len())];
-        if has_control(run)
-            && let Some(control) = run.iter().position(|byte| *byte < 0x20)
-        {
-            return end + control;
-        }
-        end += run.len();
-        if stop.is_some() {
-            break;
-        }
+    let (near, far) = rest.split_at(rest.len().min(BLOCK));
+    if let Some(found) = first_special(near) {
+        return at + found;
     }
-    end
+    let (blocks, tail) = far.as_chunks::<BLOCK>();
+    let hit = blocks.iter().position(has_special);
+    let clean = hit.unwrap_or(blocks.len());
+    let last = blocks.get(clean).map_or(tail, |block| block.as_slice());
+    let found = first_special(last).unwrap_or(last.len());
+    at + near.len() + clean * BLOCK + found
 }
 
-/// Whether any byte is a control character. Without an early exit, so that it compiles to vector
-/// instructions: the smallest byte of each column decides.
-fn has_control(run: &[u8]) -> bool {
-    let mut least = [u8::MAX; LANE];
-    let mut add = |lane: &[u8; LANE]| {
-        for (least, byte) in least.iter_mut().zip(lane) {
-            *least = (*least).min(*byte);
+fn is_special(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+/// Without an early exit, so that it compiles to vector instructions: the smallest of three
+/// differences is zero if one of the bytes is special.
+fn has_special(block: &[u8; BLOCK]) -> bool {
+    let least = block.iter().fold(u8::MAX, |least, byte| {
+        least
+            .min(byte ^ b'"')
+            .min(byte ^ b'\\')
+            .min(byte.saturating_sub(0x1f))
+    });
+    least == 0
+}
+
+/// The index of the first special byte.
+fn first_special(bytes: &[u8]) -> Option<usize> {
+    let (words, tail) = bytes.as_chunks::<WORD>();
+    for (index, word) in words.iter().enumerate() {
+        let hits = special_bytes(u64::from_le_bytes(*word));
+        if hits != 0 {
+            return Some(index * WORD + hits.trailing_zeros() as usize / 8);
         }
-    };
-    let (lanes, tail) = run.as_chunks();
-    lanes.iter().for_each(&mut add);
-    match run.last_chunk() {
-        // Overlaps the lane before it.
-        Some(last) => add(last),
-        None => return tail.iter().any(|byte| *byte < 0x20),
     }
-    least.into_iter().fold(u8::MAX, u8::min) < 0x20
+    let found = tail.iter().position(|byte| is_special(*byte))?;
+    Some(words.len() * WORD + found)
 }
 
 /// The high bit of every special byte. A borrow can mark bytes above a special one, so only
@@ -82,17 +81,13 @@ mod tests {
 
     use super::*;
 
-    fn is_special(byte: u8) -> bool {
-        byte < 0x20 || byte == b'"' || byte == b'\\'
-    }
-
     #[test]
     fn every_byte_is_classified_at_every_position() {
         for byte in 0..=u8::MAX {
-            for position in 0..600 {
-                let mut bytes = vec![b'\x80'; 600];
+            for position in 0..200 {
+                let mut bytes = vec![b'\x80'; 200];
                 bytes[position] = byte;
-                let expected = if is_special(byte) { position } else { 600 };
+                let expected = if is_special(byte) { position } else { 200 };
                 assert_eq!(run_end(&bytes, 0), expected, "{byte} at {position}");
             }
         }
